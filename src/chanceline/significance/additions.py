@@ -1,16 +1,18 @@
-"""Whether a feature adds to others: who of a set is named, and who beside it.
+"""Whether a feature adds to the other features of a set, and so is named in the result.
 
-Of what the other features of a set leave of the labels, a feature explains a share s by least
-squares. Among d dimensions that are left to it that is
+The other features of the set leave residuals of the labels. By least squares, a feature explains a
+share s of these residuals. With d dimensions left for the residuals, the statistic is
 
     F = (d − 1)·s/(1 − s).
 
-The same of the best single feature on shuffled labels says what chance does: these too have the
-best of all columns, and no feature that goes with them. Where no labels were shuffled, F is
-compared with its distribution for normal residuals, times the number of columns.
+It is compared with F of the best single feature on shuffled labels. That feature too is the best
+of all columns, but no column has a relation to shuffled labels, so its F is due to chance. If no
+labels were shuffled, F is compared with its distribution for normal residuals, and the p-value is
+multiplied by the number of columns.
 
-The comparison is an approximation: residuals of labels are no labels. It decides no verdict, only
-who is named. So that names are surer than the verdict, they have a part of the level only.
+The comparison is approximate, because residuals of labels are not labels. It does not decide the
+verdict, only which features are named. The names are tested at a small share of the level, so that
+they are surer than the verdict.
 """
 
 from __future__ import annotations
@@ -27,8 +29,9 @@ from chanceline.significance.plan import Plan
 from chanceline.significance.span_of_set import span_of_set
 from chanceline.significance.stage_results import StageResults
 
-# A feature adds if chance does as well with at most this share of the level. Chosen on tables of
-# one and three true features, and checked on others of these designs (docs/tables/names.md).
+# A feature adds enough to be named if its p-value is at most this share of the level. Chosen on
+# tables with one and with three true features, and checked on further tables of the same designs
+# (docs/tables/names.md).
 NAMING_SHARE = 0.2
 
 
@@ -39,10 +42,10 @@ class Addition:
     Attributes
     ----------
     feature : its name.
-    errors : the fewest errors known of a rule on it and the features before it.
-    explained, explained_before : R² of least squares on these, and on those before it alone.
-    pvalue : that the best of features without any relation to the labels explains as much of what
-        those before it leave (approximate).
+    errors : the fewest errors of any known rule on this feature and those before it.
+    explained, explained_before : R² of least squares with this feature, and without it.
+    pvalue : the probability that the best of all features, if none had any relation to the labels,
+        would explain as large a share of the residuals (approximate).
     """
 
     feature: str
@@ -54,13 +57,14 @@ class Addition:
 
 @dataclass(frozen=True, eq=False)
 class ChanceOfAdding:
-    """What chance adds to a set.
+    """What a feature adds to a set by chance alone.
 
     Attributes
     ----------
-    shuffled : F of the best single feature on every shuffled labelling, (shuffles,).
-    n_columns : columns among which the best is chosen.
-    n_dimensions : those that thresholds and covariates leave to the labels.
+    shuffled : F of the best single feature on every shuffled labelling, (shuffles,); empty if no
+        labels were shuffled.
+    n_columns : number of columns among which the best is chosen.
+    n_dimensions : dimensions of the labels that remain after thresholds and covariates are fitted.
     """
 
     shuffled: Floats
@@ -68,19 +72,20 @@ class ChanceOfAdding:
     n_dimensions: int
 
     def pvalue(self, share: float, n_others: int) -> float:
-        """The probability that chance explains such a share of what other features leave.
-
-        It is approximate.
+        """The approximate p-value of a feature that is added to others.
 
         Parameters
         ----------
-        share : explained, of what the others leave of the labels.
-        n_others : number of these other features.
+        share : of the residuals that the other features leave of the labels, the share that this
+            feature explains.
+        n_others : number of the other features.
         """
-        n_left = max(2, self.n_dimensions - n_others)
-        statistic = float(f_statistic(np.array(share), n_left))
+        # Each of the other features takes one dimension; F needs at least two.
+        n_dimensions_left = max(2, self.n_dimensions - n_others)
+        statistic = float(f_statistic(np.array(share), n_dimensions_left))
         if len(self.shuffled) == 0:
-            pvalue_of_column = float(f_distribution.sf(statistic, 1, n_left - 1))
+            # Nothing was shuffled: Bonferroni over all columns with the F distribution.
+            pvalue_of_column = float(f_distribution.sf(statistic, 1, n_dimensions_left - 1))
             return min(1.0, self.n_columns * pvalue_of_column)
         n_as_good = int(np.count_nonzero(self.shuffled >= statistic))
         return (1 + n_as_good) / (1 + len(self.shuffled))
@@ -89,15 +94,24 @@ class ChanceOfAdding:
 def chance_of_adding(plan: Plan, results: StageResults) -> ChanceOfAdding:
     """The F statistic of the best single feature on every shuffled labelling.
 
-    It says what chance does: a feature that adds to a set is compared with these numbers.
+    With R² of the best feature and d dimensions, F = (d − 1)·R²/(1 − R²). These statistics show
+    what chance does. `ChanceOfAdding.pvalue` compares them with the F of a feature that is added to
+    a set; there d is smaller by the features of the set.
+
+    Parameters
+    ----------
+    plan : of the test; its design says how many independent units (samples or groups) there are.
+    results : of the test's stages, with the losses of the forward stepwise path on shuffled labels.
     """
-    columns = results.path.columns
-    # What thresholds, blocks and covariates leave; F needs two dimensions at least.
+    columns = results.path.columns  # of the table, prepared for the forward path
+    # Each threshold (one per block) and each covariate term takes one dimension from the labels.
+    # F needs at least two.
     n_dimensions = max(2, plan.design.sizes.n_units - n_terms_of_design(columns))
+
+    # The loss of the path's first step is 1 − R² of the best single feature.
     path_losses = results.shuffles.losses.losses.path  # (labellings, steps)
-    # Row 0 has the observed labels. Column 0 is the first step, whose loss is 1 − R² of the best
-    # single feature.
-    r_squared = 1 - path_losses[1:, 0]  # (shuffles,)
+    losses_of_best_feature = path_losses[1:, 0]  # (shuffles,): row 0 has the observed labels
+    r_squared = 1 - losses_of_best_feature
     return ChanceOfAdding(
         shuffled=f_statistic(r_squared, n_dimensions),
         n_columns=len(columns.feature_of_column),
@@ -106,14 +120,18 @@ def chance_of_adding(plan: Plan, results: StageResults) -> ChanceOfAdding:
 
 
 def f_statistic(shares: Floats, n_dimensions: int) -> Floats:
-    """F of columns that explain these shares of what is left in `n_dimensions` dimensions."""
-    # F = (d − 1)·s/(1 − s); a share of 1, which leaves nothing, is infinitely good.
+    """F = (d − 1)·s/(1 − s) of columns that explain the shares s of residuals in d dimensions."""
+    # A share of 1 leaves no residuals: its F is infinite.
     with np.errstate(divide="ignore"):
         return (n_dimensions - 1) * shares / (1 - shares)
 
 
 def n_terms_of_design(columns: ForwardColumns) -> int:
-    """Dimensions that the threshold (of every block) and covariates take of the labels."""
+    """The number of parameters fitted before any feature: thresholds and covariate terms.
+
+    There is one threshold for each block, or a single one without blocks. Without thresholds (rules
+    through the origin) there are no blocks or covariates either.
+    """
     if not columns.intercept:
         return 0
     n_thresholds = 1
@@ -125,60 +143,75 @@ def n_terms_of_design(columns: ForwardColumns) -> int:
 
 
 def adds_enough(plan: Plan, pvalue: float) -> bool:
-    """Whether a feature that adds so much is named."""
+    """Whether a feature with this p-value of adding to the others is named."""
     return pvalue <= NAMING_SHARE * plan.settings.level
 
 
 def pvalues_of_adding(plan: Plan, results: StageResults, support: Ints) -> list[float]:
-    """The p-values of what the features of a set add to each other, one for each in their order.
+    """For each feature of a set, the p-value of what it adds to the other features of the set.
 
-    A feature adds the share that it explains of what the others leave of the labels.
+    The other features leave residuals of the labels. What the feature adds is the share of these
+    residuals that it explains in addition,
+
+        (R² of all features − R² of the others)/(1 − R² of the others).
 
     Parameters
     ----------
-    support : columns of X of the set, (features,).
+    plan, results : of the test, and of its stages.
+    support : (features,) columns of X that form the set.
+
+    Returns
+    -------
+    One p-value for each feature, in the order of `support`.
     """
-    columns = results.path.columns
+    columns = results.path.columns  # of the table, prepared for the forward path
     chance = chance_of_adding(plan, results)
     explained_by_all = span_of_set(plan, columns, support).explained
     pvalues = []
     for feature in support.tolist():
         others = support[support != feature]
         explained_by_others = span_of_set(plan, columns, others).explained
-        left_unexplained = 1 - explained_by_others
-        if left_unexplained <= ROUNDING_TOLERANCE:
-            # The others determine the labels, and no feature can add to them.
+        unexplained_by_others = 1 - explained_by_others
+        if unexplained_by_others <= ROUNDING_TOLERANCE:
+            # The others determine the labels, so that no feature can add to them.
             share = 0.0
         else:
-            share = (explained_by_all - explained_by_others) / left_unexplained
+            share = (explained_by_all - explained_by_others) / unexplained_by_others
         pvalues.append(chance.pvalue(share, n_others=len(others)))
     return pvalues
 
 
 def features_that_add(plan: Plan, results: StageResults, support: Ints) -> tuple[Addition, ...]:
-    """The features outside a set that add to it, one after the other, the best first.
+    """The features outside a set that add to it: the set is extended greedily, the best first.
 
-    The set grows by each of them. It ends when the best of the other features does not add enough,
-    or when the set is as large as the path.
+    In each round the feature that explains most of the residuals of the labels joins the set. The
+    rounds end when that feature does not add enough to be named, or when the set has as many
+    features as the forward stepwise path has steps.
 
     Parameters
     ----------
-    support : columns of X of the set, ascending, (features,).
+    plan, results : of the test, and of its stages.
+    support : (features,) columns of X that form the set at the start, ascending. The caller's array
+        is not changed.
+
+    Returns
+    -------
+    The added features, in the order in which they joined.
     """
-    columns = results.path.columns
+    columns = results.path.columns  # of the table, prepared for the forward path
     chance = chance_of_adding(plan, results)
     additions: list[Addition] = []
     while len(support) < results.path.n_steps:
-        # The feature that explains most of what the set leaves, if it leaves anything.
+        # The feature that explains most of the residuals that the set leaves.
         span = span_of_set(plan, columns, support)
         next_column = span.next_column(columns)
-        if next_column is None:
+        if next_column is None:  # no residual is left, or every column lies in the span of the set
             break
         pvalue = chance.pvalue(next_column.share, n_others=len(support))
         if not adds_enough(plan, pvalue):
             break
 
-        # Add it to the set.
+        # It joins the set.
         support = np.sort(np.append(support, next_column.feature))
         addition = Addition(
             feature=plan.data.feature_names[next_column.feature],

@@ -1,10 +1,11 @@
-"""What covariates explain of labels and features: the terms that are needed, a model of the labels
-with these terms, and a check of what they leave.
+"""What covariates explain of labels and features: the choice of terms, a model of the labels on
+these terms, and a check of the residuals.
 
-Every number has a linear and a quadratic term, and every category that is no block an indicator of
-each level. Steps, curves and products are added where labels or features ask for them
-(`term_choice`). All of these are taken out of features and labels before they are compared, and
-labels are drawn from a logistic model of the same terms (`covariate_model`).
+Every numeric covariate has a linear and a quadratic term. Every category that is not used as a
+block has an indicator of each level. Steps, curves and products are added if labels or features
+depend on them (`term_choice`). The span of all terms is projected out of features and labels before
+these are compared, and labels are drawn from a logistic model of the same terms
+(`covariate_model`).
 """
 
 from __future__ import annotations
@@ -31,13 +32,15 @@ from chanceline.significance.outliers import clip_outliers
 from chanceline.significance.term_choice import choose_terms
 from chanceline.significance.term_evidence import Responses, make_known_span
 
-# At most this many features are looked at, evenly spread over the table.
+# At most this many features are used to choose and check terms, evenly spread over the table.
 MAX_FEATURES_LOOKED_AT = 5_000
 
 
 @dataclass(frozen=True, eq=False)
 class LabelledUnits:
-    """Units with one label each, and the samples that they stand for.
+    """Units with one label each, and which samples belong to which unit.
+
+    A unit is a sample, or a group of samples that always share their label.
 
     Attributes
     ----------
@@ -53,12 +56,20 @@ class LabelledUnits:
     sample_of_unit: Ints
 
     def feature_means(self, X: AnyTable) -> Floats:
-        """The mean of some features, without outliers, in every unit: (units, features)."""
+        """Means of features within units, outliers clipped: (units, features used).
+
+        Of a wide table only `MAX_FEATURES_LOOKED_AT` features are used, evenly spread.
+
+        Parameters
+        ----------
+        X : (samples, features)
+        """
         n_features = X.shape[1]
-        n_looked_at = min(n_features, MAX_FEATURES_LOOKED_AT)
-        looked_at = np.linspace(0, n_features - 1, n_looked_at).astype(int)
-        features = clip_outliers(X[:, looked_at].astype(float))
-        if len(self.labels) == len(self.unit_of_sample):
+        n_used = min(n_features, MAX_FEATURES_LOOKED_AT)
+        features_used = np.linspace(0, n_features - 1, n_used).astype(int)
+        features = clip_outliers(X[:, features_used].astype(float))
+        every_sample_is_a_unit = len(self.labels) == len(self.unit_of_sample)
+        if every_sample_is_a_unit:
             return features[self.sample_of_unit]
         n_samples_of_unit = np.bincount(self.unit_of_sample)
         return block_sums(features, self.unit_of_sample) / n_samples_of_unit[:, None]
@@ -66,15 +77,15 @@ class LabelledUnits:
 
 @dataclass(frozen=True, eq=False)
 class Adjustment:
-    """What covariates explain.
+    """The adjustment for covariates: what they explain of labels and features.
 
     Attributes
     ----------
-    model : of the labels.
-    basis : (samples, terms) orthonormal columns that span what is taken out of columns and labels.
-    added : the terms that labels or features asked for.
-    left_out : a term that they asked for without units enough to take it up; None if there is none.
-    left_overs : what they still have of covariates.
+    model : logistic model of the labels given the covariates.
+    basis : (samples, terms) orthonormal columns; their span is projected out of columns and labels.
+    added : the terms that were added because labels or features depend on them.
+    left_out : a term that is needed, but for which there are too few units; None if there is none.
+    left_overs : the covariates on which labels or features still depend after the adjustment.
     """
 
     model: CovariateModel
@@ -85,7 +96,7 @@ class Adjustment:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing was seen that the model does not follow."""
+        """Whether no dependence on covariates was found that the model misses."""
         return self.left_out is None and not self.left_overs
 
 
@@ -96,20 +107,33 @@ def fit_adjustment(
     units: LabelledUnits,
     X: AnyTable,
 ) -> Adjustment | None:
-    """Choose the terms of the covariates, fit a model of the labels on them, and check it.
+    """Choose terms of the covariates, fit a model of the labels on these terms, and check it.
 
-    None if all terms are constant within blocks, so that there is nothing to model.
+    A term is a function of one covariate, or a product of functions of two. A unit is a sample, or
+    a group of samples that share their label. The steps:
+
+    1. Start with the terms that are always in the model.
+    2. Add further terms on which labels or features depend.
+    3. Check whether the residuals of labels or features still depend on a covariate.
+    4. Fit the model of the labels, one row for each unit.
+    5. Make the basis that is projected out of the table's columns, one row for each sample.
 
     Parameters
     ----------
-    columns : one value for each sample, by the name of the covariate.
-    all_covariates : turns covariates into columns of numbers.
-    modelled_covariates : the same for those that are no blocks.
-    units : labels, blocks and samples.
-    X : (samples, features) whose dependence on the covariates is looked at.
+    columns : covariates by name, each with one value for each sample.
+    all_covariates : encodes all covariates as columns of numbers.
+    modelled_covariates : encodes those covariates that do not serve as blocks (within blocks labels
+        are exchanged, so that these need no model).
+    units : labels, blocks and samples of the units.
+    X : (samples, features) checked for dependence on the covariates.
+
+    Returns
+    -------
+    The model, the basis, and what the choice and the check found; None if all the terms of step 1
+    are constant within blocks, so that there is nothing to model.
     """
-    # The terms that are in the model whatever the data say: lines, squares and levels of the
-    # covariates that are no blocks.
+    # 1. Lines, squares and indicators of levels. The span of terms, within blocks, is what counts
+    # as known of the dependence on covariates.
     n_samples = len(units.unit_of_sample)
     terms_of_samples = modelled_covariates.transform(columns, n_samples)
     first_terms = terms_of_samples[units.sample_of_unit]  # (units, terms)
@@ -117,23 +141,26 @@ def fit_adjustment(
     if first_span.n_directions == 0:
         return None
 
-    # Further terms of any covariates, where labels or features ask for them.
+    # 2. Steps, curves and products, of all covariates. They are scaled for the model's penalty.
     values_of_units = {name: values[units.sample_of_unit] for name, values in columns.items()}
-    responses = Responses(units.labels, units.feature_means(X))
+    responses = Responses(labels=units.labels, features=units.feature_means(X))
     library = make_library(all_covariates, values_of_units)
     choice = choose_terms(library, first_span, responses)
     added_terms = [_in_standard_deviations(term) for term in choice.added]
     terms = np.column_stack([first_terms, *added_terms])  # (units, terms)
+
+    # 3. What the span of all these terms leaves of labels and features.
     left_overs = find_left_overs(all_covariates, values_of_units, choice.span, responses)
 
-    # The model from which labels are drawn: each unit has one label.
+    # 4. Labels will be drawn from this model.
     model = fit_covariate_model(
         names=all_covariates.names,
         terms=terms,
         labels=units.labels,
         block_of_unit=units.block_of_unit,
     )
-    # What is taken out of the table's columns, which have a value for each sample.
+
+    # 5. The same terms for every sample: those of its unit.
     block_of_sample = units.block_of_unit[units.unit_of_sample]
     basis = residual_basis(terms[units.unit_of_sample], block_of_sample)
     return Adjustment(
@@ -146,5 +173,8 @@ def fit_adjustment(
 
 
 def _in_standard_deviations(term: Term) -> Floats:
-    """The term's values in standard deviations, for the ridge of the model: (units,)."""
+    """The term's values divided by their standard deviation: (units,).
+
+    On this scale the ridge penalty of the model treats all terms alike.
+    """
     return term.values / term.values.std()

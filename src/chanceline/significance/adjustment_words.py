@@ -1,4 +1,4 @@
-"""What the adjustment for covariates did, what it assumes and what it leaves, in words."""
+"""Sentences about the adjustment for covariates: its terms, its assumption and what it misses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from chanceline.tables.dataset import Finding
 
 
 def kind_of_pvalue(adjustment: Adjustment) -> str:
-    """The kind of a p-value whose labels are drawn from the model, in words."""
+    """The sentence that says how a p-value is valid whose labels are drawn from the model."""
     names = ", ".join(adjustment.model.names)
     condition = f"valid if the labels or the features depend on {names} as the model says"
     checked = "a check found nothing else"
@@ -22,7 +22,7 @@ def kind_of_pvalue(adjustment: Adjustment) -> str:
 
 
 def adjustment_findings(adjustment: Adjustment) -> list[Finding]:
-    """What the model took up, and a warning of everything that it does not follow."""
+    """A note of the terms added to the model, and warnings of dependence that the model misses."""
     findings = []
     if adjustment.added:
         findings.append(_note_of_added(adjustment.added))
@@ -33,8 +33,8 @@ def adjustment_findings(adjustment: Adjustment) -> list[Finding]:
 
 
 def _note_of_added(terms: Sequence[Term]) -> Finding:
-    """Which terms came into the model."""
-    # Each once, in the order in which they came.
+    """A note of the terms that were added to the model."""
+    # A dict keeps each description once, in the order in which the terms were added.
     descriptions = dict.fromkeys(term_in_words(term) for term in terms)
     return Finding.note(
         "the labels or the features depend on covariates by more than lines and squares; the "
@@ -55,7 +55,7 @@ def term_in_words(term: Term) -> str:
 
 
 def _warning_of_left_out(term: Term) -> Finding:
-    """Samples are too few for a term."""
+    """A warning of a term that is needed, but for which there are too few samples."""
     names = " and ".join(term.covariates)
     return Finding.warning(
         f"the labels or the features depend on {names} in a way that so few samples do not allow "
@@ -64,11 +64,16 @@ def _warning_of_left_out(term: Term) -> Finding:
 
 
 def _warnings_of_left_overs(left_overs: Sequence[LeftOver]) -> list[Finding]:
-    """A warning for each covariate that labels or features still go with after the adjustment.
+    """Warnings of covariates that labels or features still depend on after the adjustment.
 
-    If both still go with the same covariates, one sentence names both.
+    If both labels and features depend on the same covariates, one sentence names both.
+
+    Parameters
+    ----------
+    left_overs : each with a tuple of covariates, and the side (labels or features) that still
+        depends on them.
     """
-    # Names of covariates → what goes with them, "the labels" or "the features".
+    # Names of covariates in words → sides that depend on them, "the labels" or "the features".
     sides_by_names: dict[str, list[str]] = {}
     for left_over in left_overs:
         names = ", ".join(left_over.covariates)

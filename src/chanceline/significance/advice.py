@@ -1,4 +1,4 @@
-"""What would change the verdict, the most useful first."""
+"""Advice to the user: what would change the verdict, the most useful first."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ GIVE_ALL_CANDIDATES = (
 GIVE_ANOTHER_SEARCH = (
     "give a search that selects features for the labels it is handed, or name the features."
 )
-# The fewest shuffles that are advised, and how many of them should reach the level by chance.
+# The fewest shuffles that are advised; and how many labellings should reach the level by chance,
+# so that the p-value is well resolved there.
 MIN_PERMUTATIONS = 999
 EXPECTED_HITS = 10
-# The interval need not become narrower than this share of the level.
+# A p-value is taken to be at least this share of the level away from it: telling smaller distances
+# would need too many shuffles.
 MIN_DISTANCE = 0.1
 ROUND_TO = 100  # numbers of shuffles that are advised are multiples of it
 
@@ -47,7 +49,16 @@ def advise(grounds: Grounds, verdict: Verdict, samples_needed: int | None) -> tu
 
 
 def _about_the_test(grounds: Grounds, verdict: Verdict) -> str | None:
-    """What to change about the test, rather than the study; None if nothing would help."""
+    """Advice on how to run the test differently on the same data; None if nothing would help.
+
+    The first of these that applies:
+
+    * Features were named after looking at the table, or picked from more candidates: shuffles
+      cannot account for that choice.
+    * No labels were shuffled: shuffle.
+    * The shuffles mean nothing (the user's search ignores the labels), or were stopped.
+    * All shuffles were made: whether more of them would help.
+    """
     settings = grounds.plan.settings
     permutation = grounds.permutation
     if grounds.plan.named_after:
@@ -55,8 +66,8 @@ def _about_the_test(grounds: Grounds, verdict: Verdict) -> str | None:
     if settings.candidates is not None:
         return GIVE_ALL_CANDIDATES
     if permutation is None:
-        # With B shuffles a labelling reaches the level if it is among the best level·(1 + B), the
-        # observed one included. B is chosen so that these are `EXPECTED_HITS`.
+        # With B shuffles, p = (rank of the observed labelling)/(1 + B). So p reaches the level for
+        # ranks up to level·(1 + B). B is chosen so that this is `EXPECTED_HITS`.
         permutations = max(MIN_PERMUTATIONS, ceil(EXPECTED_HITS / settings.level) - 1)
         return f"shuffled labels would decide (permutations={permutations})."
     if permutation.void:
@@ -70,38 +81,52 @@ def _about_the_test(grounds: Grounds, verdict: Verdict) -> str | None:
 def _about_more_permutations(
     grounds: Grounds, permutation: PermutationReading, verdict: Verdict
 ) -> str | None:
-    """Advice to shuffle more often, or to add samples if that cannot help; None after CHANCE."""
+    """Advice to shuffle more often, or to add samples if more shuffles cannot help.
+
+    The verdict is CHANCE if a large effect would have been seen: the advice is then None. It is
+    UNDECIDED if this design, or these shuffles, could not decide.
+
+    Parameters
+    ----------
+    grounds : what the verdict was decided on.
+    permutation : the finished shuffles.
+    verdict : of the test.
+    """
     if verdict is Verdict.CHANCE:
         return None
     design = grounds.plan.design
     level = grounds.level
-    # The p-value is that of the shuffles plus what the proofs before them have spent.
+    # Before labels are shuffled, the test tries to prove structure by a bound. These proofs spend a
+    # part of the level, which is added to the p-value of the shuffles.
     spent_by_proofs = grounds.plan.spending.spent_before_shuffles
 
     # More shuffles do not help if the verdict is settled, or if the design has so few labellings
-    # that no p-value is small enough.
+    # that even the smallest possible p-value is above the level.
     design_is_too_small = design.smallest_p + spent_by_proofs > level
     if verdict is not Verdict.UNDECIDED or design_is_too_small:
         n_units = design.sizes.n_units
         return f"more {grounds.unit}s than {n_units} would show smaller effects."
 
-    # B shuffles give no p-value below the floor 1/(1 + B). If that does not fit into what the
-    # proofs leave of the level, B is raised until it does.
+    # B shuffles give no p-value below the floor 1/(1 + B). B is too small if even this floor, plus
+    # the level that the proofs spent, is above the level.
     if permutation.floor + spent_by_proofs > level:
         left_for_shuffles = level - spent_by_proofs  # above 0: the design is not too small
         n_permutations = ceil(1 / left_for_shuffles) - 1
         return f"at least {n_permutations} permutations are needed to reach level {level:g}."
 
-    # The p-value is near the level: so many shuffles tell on which side it lies.
-    enough = permutations_that_settle(permutation, level)
-    return f"more permutations would narrow the interval (permutations={enough})."
+    # The verdict is open because the p-value is near the level. With enough shuffles its interval
+    # lies on one side.
+    n_permutations = permutations_that_settle(permutation, level)
+    return f"more permutations would narrow the interval (permutations={n_permutations})."
 
 
 def permutations_that_settle(permutation: PermutationReading, level: float) -> int:
-    """Shuffles B with which two standard errors are the distance d of the p-value from the level.
+    """The number of shuffles that tells on which side of the level the p-value lies.
 
-    2√(level(1 − level)/B) = d gives B = 4·level(1 − level)/d². It is rounded up, at least twice
-    what was done, and one less than that: the observed labelling counts as well.
+    With B shuffles, two standard errors of the p-value are equal to its distance d from the level:
+    2√(level(1 − level)/B) = d gives B = 4·level(1 − level)/d². B is rounded up to a multiple of
+    `ROUND_TO`, and is at least twice what was requested. One is subtracted, because the observed
+    labelling counts as well: 999 shuffles make 1000 labellings.
     """
     distance = max(abs(permutation.pvalue - level), MIN_DISTANCE * level)
     by_distance = ROUND_TO * ceil(4 * level * (1 - level) / distance**2 / ROUND_TO)
@@ -109,7 +134,10 @@ def permutations_that_settle(permutation: PermutationReading, level: float) -> i
 
 
 def _about_more_samples(grounds: Grounds, samples_needed: int | None) -> str | None:
-    """With how many samples the separating rule would convince; None if that does not help."""
+    """The number of samples with which the separating rule would convince by the bound alone.
+
+    None if that number is unknown, or no larger than the number of samples in the study.
+    """
     if samples_needed is None or samples_needed <= grounds.plan.design.sizes.n_units:
         return None
     separating = grounds.separating

@@ -55,42 +55,48 @@ class TestArguments:
 
     @property
     def names_columns(self) -> bool:
-        """Whether columns of the table are given by name."""
+        """Whether some arguments name columns of the table, instead of giving their values."""
         if self.independent:
             return True
         return any(isinstance(values, str) for values in self.roles.values())
 
 
 class TableAndChanges(NamedTuple):
-    """The table, and the changes that are left for the settings of the test."""
+    """The table to test, and the keyword arguments that change settings of the test."""
 
     table: Dataset | OutcomeTable
     changes: Mapping[str, Any]
 
 
 def table_from_arguments(arguments: TestArguments) -> TableAndChanges:
-    """The table to test, from whichever form the caller gave it in.
+    """Make the table to test from the form in which the caller gave it.
 
-    Arguments that a form has no use for are refused.
+    There are four forms: X with an array y, where other arguments name columns of X; a table with
+    the outcome in its columns; a table that was read before (`Dataset`); and arrays alone.
+    Arguments that do not go with the form are refused with `InputError`.
+
+    Returns
+    -------
+    The table, and those of `arguments.changes` that are settings of the test.
     """
     check_survival_names(arguments.label, arguments.time, arguments.event)
 
-    # X with an outcome y beside it, and blocks, groups, pairs or covariates that are named as
-    # columns of X: y becomes a column too.
+    # 1. An array y beside X, while blocks, groups, pairs or covariates are names of columns of X:
+    # y becomes a column of the table too. (An `Outcome` defined by the user is no column.)
     has_own_outcome = isinstance(arguments.y, Outcome)
     if arguments.y is not None and arguments.names_columns and not has_own_outcome:
-        _refuse_beside_table(arguments.feature_names)
+        _refuse_if_given(arguments.feature_names)
         table = table_with_labels(arguments.X, arguments.y)
-        return _loaded(table, arguments, label=LABEL_COLUMN)
+        return _load_table(table, arguments, label=LABEL_COLUMN)
 
-    # A DataFrame or a file whose columns hold the outcome.
+    # 2. A DataFrame or a file whose columns hold the outcome.
     if arguments.label is not None or isinstance(arguments.time, str):
-        _refuse_beside_table(arguments.y, arguments.feature_names)
-        return _loaded(arguments.X, arguments, label=arguments.label)
+        _refuse_if_given(arguments.y, arguments.feature_names)
+        return _load_table(arguments.X, arguments, label=arguments.label)
 
-    # A table that was read before, which is complete.
+    # 3. A table that was read before. It has all roles itself: none may be given beside it.
     if isinstance(arguments.X, Dataset | OutcomeTable):
-        _refuse_beside_table(
+        _refuse_if_given(
             arguments.y,
             arguments.time,
             arguments.asked_kind,
@@ -100,21 +106,22 @@ def table_from_arguments(arguments: TestArguments) -> TableAndChanges:
         )
         return TableAndChanges(arguments.X, arguments.changes)
 
-    # Arrays alone.
+    # 4. Arrays alone.
     return TableAndChanges(_table_of_arrays(arguments), arguments.changes)
 
 
-def _loaded(source: Any, arguments: TestArguments, label: str | None) -> TableAndChanges:
-    """Read a table that has its outcome in a column or two.
+def _load_table(source: Any, arguments: TestArguments, label: str | None) -> TableAndChanges:
+    """Read a table whose outcome is in its columns.
 
-    The arguments may change options of reading and settings of the test. The former are used here,
-    and the latter returned with the table.
+    `arguments.changes` has both options of reading and settings of the test. The options are used
+    here, and the settings are returned with the table.
 
     Parameters
     ----------
     source : a DataFrame or a file.
     arguments : all arguments of the test.
-    label : the column of the outcome; None for survival.
+    label : the column of the outcome; None for survival, whose columns are `arguments.time` and
+        `arguments.event`.
     """
     reading_options, test_changes = _split_options(
         arguments.changes, independent=arguments.independent, positive=arguments.positive
@@ -130,7 +137,11 @@ def _loaded(source: Any, arguments: TestArguments, label: str | None) -> TableAn
 
 
 def _table_of_arrays(arguments: TestArguments) -> Dataset | OutcomeTable:
-    """The table of an array X with the outcome in arrays beside it."""
+    """The table of an array X with the outcome in arrays beside it.
+
+    Two classes make a `Dataset`; any other outcome (numbers, several classes, survival times, or
+    one that the user defined) makes an `OutcomeTable`.
+    """
     outcome_arrays, kind = _outcome_arrays(arguments)
     if kind is OutcomeKind.TWO_CLASSES:
         return dataset_of_arrays(
@@ -150,11 +161,11 @@ def _table_of_arrays(arguments: TestArguments) -> Dataset | OutcomeTable:
 
 
 def _outcome_arrays(arguments: TestArguments) -> tuple[tuple[Any, ...], OutcomeKind]:
-    """The arrays that hold the outcome, and the kind of outcome that they hold."""
+    """The arrays that hold the outcome, and its kind: (y,), or (time, event) for survival."""
     if isinstance(arguments.y, Outcome):
         return (arguments.y,), OutcomeKind.OWN
     if arguments.time is not None:
-        _refuse_beside_table(arguments.y)
+        _refuse_if_given(arguments.y)
         return (arguments.time, arguments.event), OutcomeKind.SURVIVAL
 
     return (arguments.y,), _kind_of_labels(arguments)
@@ -163,8 +174,8 @@ def _outcome_arrays(arguments: TestArguments) -> tuple[tuple[Any, ...], OutcomeK
 def _kind_of_labels(arguments: TestArguments) -> OutcomeKind:
     """Whether `y` holds two classes, several classes or numbers.
 
-    If it is no complete list of labels, it is taken for two classes, whose checks then say what is
-    wrong with it.
+    A `y` that is not a complete list of labels counts as two classes. The checks of two classes
+    then raise the error that says what is wrong.
     """
     labels = _complete_labels(arguments.y)
     if labels is None:
@@ -174,7 +185,7 @@ def _kind_of_labels(arguments: TestArguments) -> OutcomeKind:
 
 
 def _complete_labels(y: Any) -> pd.Series | None:
-    """The labels as a column; None if they are no list, are empty, or have gaps or columns."""
+    """The labels as a series; None if `y` is not a list, is empty, or has gaps or columns."""
     n_dimensions = getattr(y, "ndim", 1)  # lists have no attribute `ndim`
     if n_dimensions != 1 or not pd.api.types.is_list_like(y):
         return None
@@ -185,8 +196,8 @@ def _complete_labels(y: Any) -> pd.Series | None:
     return labels
 
 
-def _refuse_beside_table(*arguments: Any) -> None:
-    """Refuse arguments (those that are not None) about what the table says itself."""
+def _refuse_if_given(*arguments: Any) -> None:
+    """Raise `InputError` if any argument is given (not None) that the table already contains."""
     if any(argument is not None for argument in arguments):
         raise InputError(
             "a Dataset has labels, names, blocks and groups of its own; pass nothing but the "
@@ -197,12 +208,17 @@ def _refuse_beside_table(*arguments: Any) -> None:
 def _split_options(
     changes: Mapping[str, Any], *, independent: Sequence[str], positive: Any
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The options of `load_data`, and the changes of the test's settings.
+    """Split keyword arguments into options of `load_data` and settings of the test.
 
     Parameters
     ----------
-    changes : both, by name.
-    independent, positive : further options of `load_data`; `positive` None for the usual class.
+    changes : options and settings together, by name.
+    independent, positive : further options of `load_data`; `positive` is None if the positive class
+        is to be chosen as usual.
+
+    Returns
+    -------
+    (options of `load_data`, settings of the test)
     """
     table_names = {field.name for field in fields(TableSettings)}
     for_table = {name: value for name, value in changes.items() if name in table_names}

@@ -15,19 +15,19 @@ from chanceline.significance.path_steps import largest_of_rows
 
 @dataclass(frozen=True, eq=False)
 class BestPairs:
-    """The pair of a list that explains most of every labelling, or of every permutation of scores.
+    """For every labelling (or permutation of scores), the pair of a list that explains most of it.
 
     Attributes
     ----------
-    members : (labellings, 2) its columns.
-    loss : (labellings,) the share of the squared length that it leaves.
+    members : (labellings, 2) the columns of the pair.
+    loss : (labellings,) the share of the labels' squared length that the pair leaves unexplained.
     """
 
     members: Ints
     loss: Floats
 
     def better_than(self, losses: Floats) -> Ints:
-        """The labellings whose best pair leaves less than these losses, by more than rounding."""
+        """The labellings whose best pair has a smaller loss than these, by more than rounding."""
         return np.flatnonzero(self.loss < losses * (1 - ROUNDING_TOLERANCE))
 
 
@@ -38,14 +38,15 @@ def find_best_pairs(
     squared_length: Floats,
     scale: Floats,
 ) -> BestPairs | None:
-    """The best pair of every labelling; None where the list is empty.
+    """The best pair of every labelling; None if the list of pairs is empty.
 
     Parameters
     ----------
     pairs : the list of pairs.
-    gains : chunks of what the pairs explain: where a chunk starts, and (labellings, chunk).
-    squared_length : (labellings,) what there is to explain.
-    scale : (labellings,) the same, but 1 where there is nothing.
+    gains : the squared length of the labels that each pair explains, in chunks of pairs: the index
+        of the chunk's first pair, and an array (labellings, pairs of the chunk).
+    squared_length : (labellings,) squared length of the labels.
+    scale : (labellings,) the squared length, or 1 where that is 0, to divide by.
     """
     if len(pairs) == 0:
         return None

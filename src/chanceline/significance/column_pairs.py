@@ -1,5 +1,7 @@
-"""A list of highly correlated pairs of columns, which a greedy first step cannot find: each column
-alone may say nothing and their difference everything.
+"""The pairs of columns that correlate most with each other.
+
+A greedy search misses such pairs: each column alone may say nothing about the labels, while the
+difference of the two says everything.
 """
 
 from __future__ import annotations
@@ -11,15 +13,16 @@ import numpy as np
 
 from chanceline._arrays import Bools, Floats, Ints
 
-# So many columns at a time stay in the processor's cache together with the draws of one batch.
+# So many columns fit into the processor's cache, together with the draws of one batch.
 COLUMNS_IN_CACHE = 256
-# A column with less than this squared length outside the span of others adds nothing but rounding.
+# A normalised column whose part outside the span of others has a smaller squared length than this
+# adds only rounding errors.
 MIN_SQUARED_LENGTH = 1e-6
 # Overlaps that agree to this many decimals are ties.
 OVERLAP_DECIMALS = 9
-# So many pairs at a time are multiplied again in double precision.
+# The overlaps of so many pairs at a time are computed again in double precision.
 PAIRS_AT_A_TIME = 4_096
-# Pairs in the list: as many as columns, and at least these, which are all of a small table's.
+# The list has as many pairs as there are columns, but at least this many (if there are so many).
 MIN_PAIRS = 2_000
 
 
@@ -52,38 +55,47 @@ def no_pairs() -> ColumnPairs:
 def correlated_pairs(
     normalized: Floats, min_pairs: int = MIN_PAIRS, chunk_size: int = COLUMNS_IN_CACHE
 ) -> ColumnPairs:
-    """The pairs of columns with the largest absolute overlaps, without copies of each other.
+    """The pairs of columns with the largest absolute overlaps.
 
-    All overlaps are screened in single precision. The pairs that could be among the largest,
-    whatever the rounding, are computed again in double precision, which decides.
+    The overlap of two columns is their scalar product. Pairs of columns that are copies of each
+    other (or of the negative) are left out. All overlaps are screened in single precision. The
+    pairs that may be among the largest, given the rounding, are computed again in double precision,
+    and these values decide.
 
     Parameters
     ----------
-    normalized : (samples, columns) of length 1.
-    min_pairs : as many pairs as columns are listed, or this many if that is more.
-    chunk_size : columns whose overlaps with all later ones are computed at once.
+    normalized : (samples, columns), each column of length 1.
+    min_pairs : the number of pairs is the number of columns, or `min_pairs` if that is more; fewer
+        if there are not so many pairs.
+    chunk_size : number of columns whose overlaps with all later columns are computed at once.
+
+    Returns
+    -------
+    Pairs (i, j) with i < j, ascending in i, then in j.
     """
     n_samples, n_columns = normalized.shape
     max_pairs = max(n_columns, min_pairs)
     rounding = overlap_rounding(n_samples)
     screened = _screened_pairs(normalized, max_pairs, rounding, chunk_size)
 
-    # The largest of those that are left, in double precision.
-    exact = _CodedPairs(screened.code, _exact_overlaps(normalized, screened.code))
-    if len(exact.code) > max_pairs:
-        exact = _most_overlapping(exact, max_pairs)
+    # The largest overlaps in double precision. A pair (i, j) is kept as one number, its code
+    # i·n_columns + j.
+    exact_overlaps = _exact_overlaps(normalized, screened.code)
+    pairs = _CodedPairs(code=screened.code, overlap=exact_overlaps)
+    if len(pairs.code) > max_pairs:
+        pairs = _most_overlapping(pairs, max_pairs)
 
-    # A pair (i, j) is coded as i·n_columns + j.
-    by_code = np.argsort(exact.code)
-    first, second = np.divmod(exact.code[by_code], n_columns)
-    return ColumnPairs(first=first, second=second, overlap=exact.overlap[by_code])
+    # The order of the codes is that of the pairs (i, j).
+    by_code = np.argsort(pairs.code)
+    first, second = np.divmod(pairs.code[by_code], n_columns)
+    return ColumnPairs(first=first, second=second, overlap=pairs.overlap[by_code])
 
 
 def overlap_rounding(n_samples: int) -> float:
-    """How far an overlap in single precision may be from the true one.
+    """The largest error of an overlap that is computed in single precision.
 
-    A sum of n products of unit vectors is wrong by at most n + 2 roundings: one for each sum, and
-    two for the entries of the vectors.
+    The scalar product of two unit vectors of n entries has at most n + 2 relative rounding errors:
+    n of the products and sums, and two of rounding the entries of both vectors.
     """
     return (n_samples + 2) * float(np.finfo(np.float32).eps)
 
@@ -102,66 +114,78 @@ class _CodedPairs(NamedTuple):
 def _screened_pairs(
     normalized: Floats, max_pairs: int, rounding: float, chunk_size: int
 ) -> _CodedPairs:
-    """All pairs that may be among the `max_pairs` of largest overlap, and a few more.
+    """All pairs that may be among the `max_pairs` with the largest absolute overlaps.
+
+    The overlaps are in single precision. The result therefore has some more pairs than `max_pairs`:
+    those whose overlap is so close that the rounding might change their rank.
 
     Parameters
     ----------
-    normalized : (samples, columns) of length 1.
-    rounding : how far an overlap in single precision may be from the true one.
-    chunk_size : columns whose overlaps with all later ones are computed at once.
+    normalized : (samples, columns), each column of length 1, in double precision.
+    max_pairs : number of pairs wanted.
+    rounding : the largest error of an overlap in single precision.
+    chunk_size : number of columns whose overlaps with all later columns are computed at once.
     """
     single_precision: Floats = normalized.astype("float32")
-    listed = _CodedPairs(code=np.zeros(0, dtype=np.int64), overlap=np.zeros(0, dtype=np.float32))
-    least_overlap = 0.0
+    pairs = _CodedPairs(code=np.zeros(0, dtype=np.int64), overlap=np.zeros(0, dtype=np.float32))
+    least_overlap = 0.0  # pairs with a smaller one cannot be among the largest any more
     for start in range(0, normalized.shape[1], chunk_size):
         chunk = slice(start, start + chunk_size)
-        added = _pairs_of_chunk(single_precision, chunk, least_overlap)
-        added = _without_copies(normalized, added, rounding)
-        listed = _CodedPairs(
-            code=np.append(listed.code, added.code),
-            overlap=np.append(listed.overlap, added.overlap),
+        pairs_of_chunk = _pairs_of_chunk(single_precision, chunk, least_overlap)
+        pairs_of_chunk = _without_copies(normalized, pairs_of_chunk, rounding)
+        pairs = _CodedPairs(
+            code=np.append(pairs.code, pairs_of_chunk.code),
+            overlap=np.append(pairs.overlap, pairs_of_chunk.overlap),
         )
-        if len(listed.code) > max_pairs:
-            # Enough pairs reach the overlap of the last one wanted. That overlap and any other may
-            # be wrong by the rounding, so that pairs within twice the rounding stay.
-            least_overlap = _largest_but(listed.overlap, max_pairs) - 2 * rounding
-            listed = listed.take(np.abs(listed.overlap) >= least_overlap)
-    return listed
+        if len(pairs.code) > max_pairs:
+            # Only pairs that reach the `max_pairs`-th largest overlap are wanted. Both overlaps in
+            # this comparison may be wrong by the rounding: hence the factor 2.
+            least_overlap = _nth_largest(pairs.overlap, max_pairs) - 2 * rounding
+            pairs = pairs.take(np.abs(pairs.overlap) >= least_overlap)
+    return pairs
 
 
 def _pairs_of_chunk(columns: Floats, chunk: slice, least_overlap: float) -> _CodedPairs:
-    """The pairs of a column of the chunk with any later column, of the chunk or behind it.
+    """The pairs whose first column is in the chunk, and whose second is any later column.
 
     Parameters
     ----------
-    columns : (samples, columns) of length 1, in single precision.
-    chunk : a range of columns.
-    least_overlap : pairs whose absolute overlap is smaller are left out.
+    columns : (samples, columns), each column of length 1, in single precision.
+    chunk : a range of columns; the first columns of the pairs.
+    least_overlap : pairs with a smaller absolute overlap are left out.
     """
     n_columns = columns.shape[1]
-    overlaps = columns[:, chunk].T @ columns[:, chunk.start :]  # (chunk, columns from its start on)
+    # Both axes count columns from the start of the chunk: (chunk, later columns).
+    overlaps = columns[:, chunk].T @ columns[:, chunk.start :]
     i, j = np.nonzero(np.abs(overlaps) >= np.float32(least_overlap))
-    # Both count from the start of the chunk. Of (i, j), (j, i) and (i, i) those with i < j stay.
-    is_pair = i < j
-    i = i[is_pair]
-    j = j[is_pair]
+    # Keep (i, j) with i < j: this drops (i, i), and (j, i) of two columns of the chunk.
+    is_ordered = i < j
+    i = i[is_ordered]
+    j = j[is_ordered]
     first_column = i + chunk.start
     second_column = j + chunk.start
     return _CodedPairs(code=first_column * n_columns + second_column, overlap=overlaps[i, j])
 
 
 def _without_copies(normalized: Floats, pairs: _CodedPairs, rounding: float) -> _CodedPairs:
-    """The pairs without those whose columns are copies of each other.
+    """Leave out the pairs whose columns are copies of each other (or of the negative).
 
-    If two columns have the overlap g, the part 1 − g² of the squared length of one lies outside the
-    other. For copies |g| is nearly 1, and 1 − g² ≈ 2(1 − |g|) is too little.
+    For two columns of length 1 with the overlap g, the part of one that is orthogonal to the other
+    has the squared length 1 − g². For copies |g| ≈ 1, so that 1 − g² ≈ 2(1 − |g|). Two columns
+    count as copies if this squared length is at most `MIN_SQUARED_LENGTH`.
+
+    Parameters
+    ----------
+    normalized : (samples, columns), in double precision.
+    pairs : with overlaps in single precision.
+    rounding : the largest error of these overlaps.
     """
-    smallest_of_copies = 1 - MIN_SQUARED_LENGTH / 2
-    is_suspected = np.abs(pairs.overlap) >= smallest_of_copies - rounding
+    least_overlap_of_copies = 1 - MIN_SQUARED_LENGTH / 2
+    is_suspected = np.abs(pairs.overlap) >= least_overlap_of_copies - rounding
     suspected = np.flatnonzero(is_suspected)
-    overlaps = _exact_overlaps(normalized, pairs.code[suspected])
+    exact_overlaps = _exact_overlaps(normalized, pairs.code[suspected])
     is_kept = np.ones(len(pairs.code), dtype=bool)
-    is_kept[suspected] = np.abs(overlaps) < smallest_of_copies
+    is_kept[suspected] = np.abs(exact_overlaps) < least_overlap_of_copies
     return pairs.take(is_kept)
 
 
@@ -176,14 +200,18 @@ def _exact_overlaps(normalized: Floats, codes: Ints) -> Floats:
     return overlaps
 
 
-def _largest_but(overlaps: Floats, n_larger: int) -> float:
-    """The smallest of the `n_larger` largest absolute overlaps."""
-    position = len(overlaps) - n_larger
+def _nth_largest(overlaps: Floats, n: int) -> float:
+    """The n-th largest absolute overlap."""
+    position = len(overlaps) - n
     return float(np.partition(np.abs(overlaps), position)[position])
 
 
 def _most_overlapping(pairs: _CodedPairs, max_pairs: int) -> _CodedPairs:
-    """So many pairs of largest absolute overlap; ties by the code, whatever the chunks were."""
+    """The `max_pairs` pairs of largest absolute overlap.
+
+    Of tied pairs those with the smallest code come first, so that the size of the chunks does not
+    matter.
+    """
     rounded = np.round(np.abs(pairs.overlap), OVERLAP_DECIMALS)
     largest = np.lexsort((pairs.code, -rounded))[:max_pairs]
     return _CodedPairs(code=pairs.code[largest], overlap=pairs.overlap[largest])

@@ -1,30 +1,33 @@
-"""One p-value from the losses at every number of features and of all features together.
+"""One p-value from several families of losses: at every number of features, and of all features.
 
-Losses come in three families, the *members* (`members`): the loss of the path at K = 1, 2, …
-features; the negative spread over all features and the negative fit of ridge regressions on them;
-and the negative spread over the best tenth and over the best hundredth of the features. Let S[b, k]
-be the loss of labelling b (0 observed, 1 … B drawn from the null) in column k of a member. Every
-labelling has a rank among all in each column,
+The families are called *members* (`members`): the losses of the forward stepwise path at
+K = 1, 2, … features; the negative spread (mean squared correlation with the labels) over all
+features, with the negative fits of ridge regressions on them; and the negative spreads over the
+best tenth and the best hundredth of the features. Let S[b, k] be the loss of labelling b (0 for the
+observed labels, 1 … B for labels drawn from the null) in column k of a member. Every labelling has
+a rank among all in each column,
 
     p[b, k] = #{b′ : S[b′, k] ≤ S[b, k]}/(1 + B).
 
-Its smallest p[b, k] within a member is ranked once more, q[b, member], which pays for choosing k.
-The three are combined by their harmonic mean, which is small if one of them is very small or
-several are small (Good 1958; Wilson 2019):
+The smallest p[b, k] of a labelling within a member is ranked once more, q[b, member], which pays
+for the choice of k. The q of the three members are combined by their harmonic mean, which is small
+if one of them is very small or several are small (Good 1958; Wilson 2019):
 
     T[b] = Σ_member 1/q[b, member],   p = #{b : T[b] ≥ T[0]}/(1 + B).
 
-The best labelling in each column has the same p[b, k] = 1/(1 + B); of equals, the one that lies
-more standard deviations below the mean of its column comes first, so that p can be as small as
-1/(1 + B). Under the null the labellings are exchangeable given the table, the map from losses to
-(T[0], …, T[B]) treats all of them alike, and p is valid whatever the losses are: the choice of K
-and of the ridge is paid for. Every further member takes power from the others. Of the nine sets of
-members compared on the designs of which `ridges` speaks, this one gained nearly as much as the best
-and lost no more than 0.02 of power in any design beside path and spreads alone.
+The best labellings in different columns have the same p[b, k] = 1/(1 + B). Such ties are broken: a
+labelling whose loss lies more standard deviations below the mean of its column comes first. So p
+can be as small as 1/(1 + B).
 
-The adjusted p-value of one column counts the labellings one of whose terms reaches its own, which
-holds for all columns together (Westfall and Young 1993, single step); it is p where that is larger,
-so that no part says more than the whole.
+Under the null the labellings are exchangeable given the table, and the map from losses to
+(T[0], …, T[B]) treats all labellings alike. So p is valid whatever the losses are: it pays for the
+choice of K and of the ridge. Every further member takes power from the others. Nine sets of members
+were compared on the designs that `ridges` mentions. This set gained nearly as much power as the
+best one, and in no design lost more than 0.02 of power compared with path and spreads alone.
+
+The adjusted p-value of a column is the share of labellings with a term, in any column, that reaches
+the observed term of this column. It is valid for all columns together (Westfall and Young 1993,
+single step). If p is larger, the adjusted p-value is p, so that no part says more than the whole.
 
 Terms and totals are kept in units of 1 + B: 1/#{…} instead of 1/p.
 """
@@ -39,19 +42,19 @@ from chanceline._arrays import Bools, Floats, Ints
 from chanceline.significance.arrays import ROUNDING_TOLERANCE
 from chanceline.significance.members import MemberArrays
 
-# The largest fraction by which a rank is moved to order equals: below one half, so that no rank
+# The largest fraction by which a rank is moved to break ties. It is below one half, so that no rank
 # passes another.
 LARGEST_FRACTION = 0.4
 
 
 @dataclass(frozen=True, eq=False)
 class CombinedRanks:
-    """What the losses of all labellings say together; row 0 is the observed labelling.
+    """The combined statistic of every labelling; row 0 is the observed labelling.
 
     Attributes
     ----------
-    terms : of every member (labellings, columns) 1/q.
-    totals : (labellings,) T, to which the best column of every member contributes.
+    terms : 1/q for every member (family of losses), each of shape (labellings, columns).
+    totals : (labellings,) T, the sum over members of the largest term of each.
     """
 
     terms: MemberArrays
@@ -63,12 +66,18 @@ class CombinedRanks:
         return self.totals >= self.totals[0] - ROUNDING_TOLERANCE
 
     def adjusted_pvalues(self) -> MemberArrays:
-        """The adjusted p-values of the columns of every member: (columns,) each."""
-        best_term = np.hstack(self.terms).max(axis=1, keepdims=True)
+        """The adjusted p-values of the columns of every member: (columns,) each.
+
+        A column's p-value is the share of labellings whose best term in any column reaches the
+        observed term of this column (Westfall and Young, single step). It is raised to the p-value
+        of the total T where that is larger.
+        """
+        best_term = np.hstack(self.terms).max(axis=1, keepdims=True)  # (labellings, 1)
         n_as_good = np.count_nonzero(self.as_good)
         pvalues = []
         for terms in self.terms:
-            n_reaching = np.count_nonzero(best_term >= terms[0] - ROUNDING_TOLERANCE, axis=0)
+            observed_terms = terms[0]  # (columns,)
+            n_reaching = np.count_nonzero(best_term >= observed_terms - ROUNDING_TOLERANCE, axis=0)
             pvalues.append(np.maximum(n_reaching, n_as_good) / len(self.totals))
         return MemberArrays(*pvalues)
 
@@ -76,32 +85,37 @@ class CombinedRanks:
 def combine_losses(losses: MemberArrays) -> CombinedRanks:
     """Rank the labellings in every column, and combine the ranks by their harmonic mean.
 
-    A p-value is kept as a number of labellings, its rank; 1 is the best. The steps, for every
-    labelling b and every member:
+    A member is a family of losses. A p-value is kept as a number of labellings, its rank; 1 is the
+    best. The steps, for every labelling b and every member:
 
-    1. p[b, k], its rank in each column k of the member (`rank_losses`).
-    2. q[b, k] = #{b′ : min_k′ p[b′, k′] ≤ p[b, k]} (`adjust_ranks`): how many labellings reach the
-       rank p[b, k] in some column of the member, which pays for choosing k.
+    1. p[b, k] is the rank of b in each column k of the member (`rank_losses`).
+    2. q[b, k] = #{b′ : min_k′ p[b′, k′] ≤ p[b, k]} is the number of labellings that reach the rank
+       p[b, k] in some column of the member (`adjust_ranks`). This pays for the choice of k.
     3. T[b] = Σ_member max_k 1/q[b, k].
 
     Parameters
     ----------
-    losses : of every member (labellings, columns).
+    losses : one array of shape (labellings, columns) for each member; small is good.
     """
-    terms = MemberArrays(*(1 / adjust_ranks(rank_losses(member)) for member in losses))
-    totals: Floats = sum(member.max(axis=1) for member in terms)
+    terms_of_members = []
+    for member_losses in losses:
+        adjusted_ranks = adjust_ranks(rank_losses(member_losses))  # q, (labellings, columns)
+        terms_of_members.append(1 / adjusted_ranks)
+    terms = MemberArrays(*terms_of_members)
+    totals: Floats = sum(member_terms.max(axis=1) for member_terms in terms)
     return CombinedRanks(terms=terms, totals=totals)
 
 
 def adjust_ranks(ranks: Floats) -> Ints:
-    """How many labellings have a smallest rank that is no larger, for every rank of one member.
+    """For every rank of one member, how many labellings reach it in some column.
 
-    Fractions that differ by rounding alone are equal.
+    A labelling reaches a rank if the smallest of its ranks in all columns is no larger. Ranks that
+    differ by less than the rounding tolerance count as equal.
 
     Parameters
     ----------
-    ranks : (labellings, columns) with fractions, which order labellings of equal rank in different
-        columns.
+    ranks : (labellings, columns), as `rank_losses` returns them: with fractions that order equal
+        ranks in different columns.
 
     Returns
     -------
@@ -112,7 +126,7 @@ def adjust_ranks(ranks: Floats) -> Ints:
 
 
 def rank_losses(losses: Floats) -> Floats:
-    """Rank the labellings in every column, with a fraction that orders equal ranks of two columns.
+    """Rank the labellings in every column, with fractions that order equal ranks of two columns.
 
     The rank of a labelling is the number of labellings, itself included, whose loss in the column
     is no larger; losses that differ by rounding alone count as equal.
@@ -129,33 +143,37 @@ def rank_losses(losses: Floats) -> Floats:
 
 
 def rank_among(losses: Floats, reference: Floats) -> Floats:
-    """The rank of each loss in its column of the reference; ties between columns are broken.
+    """Rank each loss among the reference losses of its column, and break ties between columns.
 
-    The rank is the number of losses of the reference that are no larger. Losses in different
-    columns often have the same rank. To order these, a fraction between −0.4 and 0.4 is subtracted:
-    it is the larger, the further a loss lies below the mean of its column (in standard deviations).
-    The order within a column stays the same.
+    The rank is the number of reference losses that are no larger. Losses in different columns often
+    have the same rank. So a fraction f is subtracted from the rank, which orders such losses by how
+    many standard deviations x each lies below the mean of its reference column:
+
+        f = 0.4·x/(1 + |x|).
+
+    It lies between −0.4 and 0.4 and rises with x: no rank passes another, and the order within a
+    column stays the same.
 
     Parameters
     ----------
-    losses : (rows, columns)
-    reference : (reference rows, columns)
+    losses : (rows, columns) to be ranked.
+    reference : (reference rows, columns) among which they are ranked.
 
     Returns
     -------
-    (rows, columns)
+    (rows, columns) rank − f.
     """
-    # Losses that differ by rounding alone are equal.
+    # Count the reference losses that are no larger. With the tolerance, losses that differ only by
+    # rounding count as equal.
     ranks = np.empty(losses.shape)
     for column, reference_losses in enumerate(reference.T):
         largest_equal_loss = losses[:, column] + ROUNDING_TOLERANCE
         ascending = np.sort(reference_losses)
         ranks[:, column] = np.searchsorted(ascending, largest_equal_loss, side="right")
 
-    # Standard deviations below the mean; 0 in a column that is constant up to rounding.
+    # x; division by infinity makes it 0 in a column that is constant up to rounding.
     deviations = reference.std(axis=0)
     scales = np.where(deviations > ROUNDING_TOLERANCE, deviations, np.inf)
     below_mean = (reference.mean(axis=0) - losses) / scales
-    # x/(1 + |x|) rises with x and lies between −1 and 1.
     fraction = LARGEST_FRACTION * below_mean / (1 + np.abs(below_mean))
     return ranks - fraction

@@ -1,4 +1,4 @@
-"""From what the stages gave to the result: one p-value, one word, and what goes with them."""
+"""From the results of the stages to the result of the test: p-value, verdict and explanations."""
 
 from __future__ import annotations
 
@@ -32,11 +32,12 @@ def conclude(
     *,
     interrupted: bool,
 ) -> SeparationTest:
-    """Decide, advise, and put everything together.
+    """Decide on the verdict, give advice, and collect everything in the result.
 
     Parameters
     ----------
-    results : what the stages gave.
+    plan : of the test.
+    results : of the stages of the test (two kinds of proofs, then shuffles).
     rule : the rule for new samples; None if it was not asked for.
     interrupted : whether Ctrl-C ended the shuffles or the cross-validation.
     """
@@ -51,7 +52,7 @@ def conclude(
 
     columns_shown = columns_to_show(plan, grounds, rule)
     values_shown = {name: data.X[:, j].astype(float) for name, j in columns_shown.items()}
-    pvalues = results.shuffles.marginal_pvalues  # of the columns that shuffles looked at
+    pvalues = results.shuffles.marginal_pvalues  # by column of X, for those that shuffles tested
     pvalues_shown = {name: pvalues[j] for name, j in columns_shown.items() if j in pvalues}
 
     return SeparationTest(
@@ -70,7 +71,7 @@ def conclude(
         spread=grounds.spread,
         exchange=exchange_sentence(plan),
         interrupted=interrupted,
-        # What goes with it.
+        # The rule for new samples, and what explains the verdict.
         rule=rule,
         reconciliation=_reconciliation(grounds, decision.verdict, rule),
         separating=grounds.separating,
@@ -107,19 +108,20 @@ def conclude(
 
 
 def grounds_of(plan: Plan, results: StageResults, rule: RuleToUse | None) -> Grounds:
-    """Everything that the verdict is decided on.
+    """Collect everything on which the verdict is decided.
 
     Parameters
     ----------
-    results : what the stages of the test gave.
-    rule : the rule for new samples; None if it was not made.
+    plan : of the test.
+    results : of the stages of the test (two kinds of proofs, then shuffles).
+    rule : the rule for new samples; None if it was not asked for.
     """
     overall = overall_p(plan, results)
     return Grounds(
         plan=plan,
         overall=overall,
         evidence=evidence_of(plan, results, overall),
-        # Shown in words beside the p-value, which does not depend on it.
+        # Only mentioned in the sentences of the verdict: the p-value does not depend on it.
         separating=separating_set(plan, results.shown),
         permutation=results.shuffles.permutation,
         spread=results.shuffles.spread,
@@ -129,35 +131,42 @@ def grounds_of(plan: Plan, results: StageResults, rule: RuleToUse | None) -> Gro
 
 
 def _reconciliation(grounds: Grounds, verdict: Verdict, rule: RuleToUse | None) -> str:
-    """How the verdict goes with what cross-validation says of the rule; empty if it does anyway."""
+    """Why the verdict and cross-validation seem to contradict each other; empty if they do not."""
     if rule is None:
         return ""
     design = grounds.plan.design
-    # What is independent: the groups where rows come in groups.
+    # If samples come in groups, only the groups are independent.
     unit_word = "group" if design.has_groups else "sample"
     sample_count = plural(design.sizes.n_units, unit_word)
     return reconciliation(verdict, grounds.evidence, rule.expected_error, sample_count)
 
 
 def rule_helps(rule: RuleToUse | None) -> bool:
-    """Whether cross-validation says that the rule to use knows something."""
+    """Whether in cross-validation the rule for new samples is clearly better than guessing."""
     if rule is None or rule.expected_error is None:
         return False
     return rule.expected_error.knows_something
 
 
 def known_set_errors(evidence: Evidence, named: tuple[NamedFeature, ...]) -> list[tuple[int, int]]:
-    """(number of features, fewest errors) of every set around the one that the evidence is on.
+    """(number of features, fewest errors) of the set of the evidence and of related sets.
 
-    The front must show no more errors at a size than these, which the result tells elsewhere.
+    The related sets have some features more, or one feature less. The front, a table of the fewest
+    errors at every number of features, is lowered to these errors, so that the result does not
+    contradict itself.
+
+    Parameters
+    ----------
+    evidence : the set that the first line of the result names.
+    named : a reading for every named feature, with the errors of the set without it.
     """
     size_and_errors: list[tuple[int, int]] = []
-    if evidence.k is None:
+    if evidence.k is None:  # the evidence is spread over many features: there is no set
         return size_and_errors
     # The set itself.
     if evidence.errors is not None:
         size_and_errors.append((evidence.k, evidence.errors))
-    # The set with the features that add to it, one more each time.
+    # The set extended by further features, one more each time.
     for n_added, addition in enumerate(evidence.additions, start=1):
         size_and_errors.append((evidence.k + n_added, addition.errors))
     # The set without one of its features.
@@ -167,7 +176,7 @@ def known_set_errors(evidence: Evidence, named: tuple[NamedFeature, ...]) -> lis
 
 
 def overall_p(plan: Plan, results: StageResults) -> OverallP:
-    """The one p-value of the three stages."""
+    """The p-value of the whole test, combined from its three stages: two proofs, then shuffles."""
     observed = results.observed
     permutation_p = None
     permutation = results.shuffles.permutation
@@ -177,16 +186,16 @@ def overall_p(plan: Plan, results: StageResults) -> OverallP:
 
 
 def counts_for_p(plan: Plan, permutation: PermutationReading) -> bool:
-    """Whether the shuffles have a part in the p-value.
+    """Whether the shuffles count for the p-value of the test.
 
-    About features named after looking they say nothing, nor about a search that does not look at
-    the labels.
+    They are not valid if features were named after looking at the table, or if they are void (the
+    user's search does not look at the labels).
     """
     return permutation.done > 0 and not permutation.void and not plan.named_after
 
 
 def columns_to_show(plan: Plan, grounds: Grounds, rule: RuleToUse | None) -> dict[str, int]:
-    """Name → column of X of every feature that the result speaks of, in the table's order."""
+    """Every feature that the result mentions: its name → its column of X, in the table's order."""
     names = {*grounds.evidence.names_in_line, *grounds.evidence.unsettled}
     names.update(grounds.separating.features)
     if rule is not None:
@@ -205,7 +214,7 @@ def features_of_rules(plan: Plan, grounds: Grounds, rule: RuleToUse | None) -> l
 
 
 def scores_to_show(plan: Plan, shown_rule: Rule, rule: RuleToUse | None) -> Floats:
-    """Every sample along the rule to use, else along the separating rule, (samples,)."""
+    """(samples,) the scores of the rule for new samples, else of the separating rule."""
     if rule is not None:
         return rule.sample_scores
     return plan.data.X[:, shown_rule.support] @ shown_rule.weights + shown_rule.bias

@@ -1,14 +1,15 @@
-"""Which of the sets that were found convince by themselves, and the smallest of them.
+"""Which of the sets of features that were found convince by themselves, and the smallest of them.
 
-A set convinces if the test would say structure had it found nothing else:
+The level of the test is divided between its stages. A set convinces if the test would say
+"structure" had it found this set alone:
 
-* by the proof of stage 1, if its bound is within the share of that stage;
+* by the proof of stage 1, if the bound is at most the share of that stage;
 * by a proof of stage 2 (errors counted after looking, one feature alone), in the same way;
-* by shuffles, if the adjusted p-value of its size, with what the proofs before may spend, is within
-  the level.
+* by shuffles, if the adjusted p-value of its size, plus what the proofs may have spent before, is
+  at most the level.
 
-The shares add up to the level, and adjusted p-values hold for all sizes together: in pure noise the
-probability that any set convinces, whichever is named then, is at most the level.
+The shares add up to the level, and adjusted p-values hold for all sizes together. So in pure noise
+the probability that any set convinces is at most the level, whichever set is then named.
 """
 
 from __future__ import annotations
@@ -31,30 +32,37 @@ from chanceline.significance.stages import LOG10_P_ONE, Stage, Stage2Proofs
 
 
 class ConvincingSet(NamedTuple):
-    """A set that convinces by itself, and the stage in which it does."""
+    """A set of features that convinces by itself, and the stage in which it does."""
 
     evidence: Evidence
     stage: Stage
 
 
 def smallest_set(sets: list[ConvincingSet], stage: Stage) -> Evidence:
-    """The set of fewest features; of equal ones that which gave the p-value, then the surest.
+    """The convincing set with the fewest features.
+
+    Of sets of equal size, one from the stage that gave the p-value of the test comes first, then
+    the one with the smallest p-value of its own.
 
     Parameters
     ----------
-    stage : that which gave the p-value.
+    sets : at least one.
+    stage : the stage that gave the p-value of the test.
     """
 
     def smallest_first(convincing: ConvincingSet) -> tuple[int, bool, float]:
         evidence = convincing.evidence
-        is_of_other_stage = convincing.stage is not stage
+        is_of_other_stage = convincing.stage is not stage  # False sorts first
         return evidence.k or 0, is_of_other_stage, evidence.log10_p_alone or LOG10_P_ONE
 
     return min(sets, key=smallest_first).evidence
 
 
 def convincing_sets(plan: Plan, results: StageResults) -> list[ConvincingSet]:
-    """Every set found that convinces by itself, by any stage that was run."""
+    """Every set found that convinces by itself in a stage that was run.
+
+    A set is listed once for each stage in which it convinces.
+    """
     return [
         *_declared_errors_sets(plan, results),
         *_counted_errors_sets(plan, results),
@@ -79,7 +87,7 @@ def _declared_errors_sets(plan: Plan, results: StageResults) -> list[ConvincingS
 
 
 def _counted_errors_sets(plan: Plan, results: StageResults) -> list[ConvincingSet]:
-    """The rules that convince with errors counted after looking."""
+    """The sets of stage 2 whose rules convince with errors that are counted after looking."""
     sets = []
     for rule in results.observed.rules:
         proof = counted_errors_proof(plan, rule)
@@ -90,9 +98,10 @@ def _counted_errors_sets(plan: Plan, results: StageResults) -> list[ConvincingSe
 
 
 def counted_errors_proof(plan: Plan, rule: Rule) -> Stage2Proofs | None:
-    """Stage 2 by one rule alone, its errors counted after looking.
+    """The proof of stage 2 had this rule alone been found, its errors counted after looking.
 
-    None where that is no proof of this test: errors were declared, or the features given.
+    None if the test does not use this proof, because errors were declared beforehand, or because
+    the features were given by the user.
     """
     if plan.settings.errors is not None or plan.features_are_given:
         return None
@@ -101,15 +110,24 @@ def counted_errors_proof(plan: Plan, rule: Rule) -> Stage2Proofs | None:
 
 
 def _one_feature_sets(plan: Plan, results: StageResults) -> list[ConvincingSet]:
-    """The one feature that goes best with the labels, if its proof convinces; else no set."""
+    """The set of the best single feature, if its proof in stage 2 of the test convinces.
+
+    Stage 2 has two proofs: one counts the errors of rules, the other bounds the p-value of the
+    single feature that is most related to the labels. Only the latter is used here. It convinces if
+    its p-value is at most the part of the level that stage 2 may spend.
+
+    Returns
+    -------
+    A list of one set, or an empty list.
+    """
     asks_stage2 = plan.spending.stage2_level > 0
     if not asks_stage2 or plan.features_are_given:
         return []
     bound_of_feature = results.observed.feature
     if bound_of_feature is None:
-        # Stage 1 convinced, and the one feature was not looked for.
+        # Stage 1 convinced, so that the test did not look for this feature.
         bound_of_feature = best_feature(plan, results.path)
-    # Stage 2 by this feature alone, without the proof that counts errors.
+    # log₁₀ p = 0 (p = 1) for the proof that counts errors: as if no rule had been found.
     proof = plan.bounds.second_stage(
         log10_counted=LOG10_P_ONE, log10_feature=bound_of_feature.log10_p
     )
@@ -120,17 +138,20 @@ def _one_feature_sets(plan: Plan, results: StageResults) -> list[ConvincingSet]:
 
 
 def _shuffled_sets(plan: Plan, results: StageResults) -> list[ConvincingSet]:
-    """The sets of the front, one for each number of features, that convince by shuffled labels.
+    """The sets of the forward stepwise path that convince by shuffled labels.
 
-    If a proof decided, only the first batch of labels was shuffled, which is enough for this.
+    The path has one set for each number of features. Each set has a p-value by shuffles, adjusted
+    for the number of sets. Before the shuffles, the test tries proofs, which spend a part of the
+    level. A set convinces if its p-value plus this part is at most the level.
+
+    If a proof decided the test, only a first batch of labels was shuffled, which is enough here.
     """
     losses = results.shuffles.losses
-    if losses.done == 0:
+    if losses.done == 0:  # no labels were shuffled
         return []
     sets = []
     pvalues_of_sizes = losses.adjusted_pvalues().path.tolist()
     for reading, pvalue in zip(results.front, pvalues_of_sizes, strict=True):
-        # The shuffles pay for the proofs that were tried before.
         pvalue_alone = pvalue + plan.spending.spent_before_shuffles
         if pvalue_alone <= plan.settings.level:
             evidence = point_evidence(plan, results, reading)

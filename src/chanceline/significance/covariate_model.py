@@ -1,17 +1,18 @@
 """A model of the labels given covariates, from which labels are drawn under the null.
 
 Is there structure beyond what age, sex and site explain? Under the null the labels depend on the
-covariates alone. They are drawn from a logistic model of the label given the covariates, **given
+covariates alone. They are drawn from a logistic model of the labels given the covariates, **given
 the number of positives** (the conditional randomisation test: Candès, Fan, Janson and Lv 2018;
-Berrett et al. 2020). Such a p-value is valid if the labels depend on the covariates as the model
-says, and nearly so if the features do, of which the same terms are taken out.
+Berrett et al. 2020). The p-value is valid if the labels depend on the covariates as the model says.
+It is nearly valid if the features do, because the same terms are projected out of the features.
 
-The law of the labels x ∈ {0, 1} of one block,
+The labels x ∈ {0, 1} of one block have the probabilities
 
     Π p_i^x_i (1 − p_i)^(1 − x_i)   given Σ x_i = k,
 
-is drawn exactly by rejection: independent labels, with the odds moved so that Σ p_i = k, until k
-of them are positive. About one draw in √(2π Σ p_i (1 − p_i)) is accepted.
+and are drawn exactly by rejection: independent labels are proposed, with all log-odds shifted so
+that Σ p_i = k, until k of them are positive. About one proposal in √(2π Σ p_i (1 − p_i)) is
+accepted.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ from chanceline.prediction.covariates import MIN_SAMPLES_PER_LEVEL
 from chanceline.prediction.ridge_logistic import fit_one_ridge_logistic
 from chanceline.significance.arrays import block_means
 
-# The units that blocks need on average for a model of the labels within them.
+# Blocks need at least so many units on average for a model of the labels within them.
 MIN_MEAN_BLOCK_SIZE = MIN_SAMPLES_PER_LEVEL
-# Covariates that leave less than this share of the labels open nearly determine them.
+# Covariates nearly determine the labels if they leave less than this share of them open.
 MIN_OPEN_SHARE = 0.2
-# A slight ridge keeps covariates that separate the classes from infinite weights.
+# A slight ridge penalty keeps weights finite if covariates separate the classes.
 COVARIATE_RIDGE = 0.01
-# Labellings that are proposed at once; one of some √(units) is accepted.
+# Labellings that are proposed at once; about one in √(units) is accepted.
 PROPOSALS = 64
 # Singular values below this share of the largest are rounding.
 RANK_TOLERANCE = 1e-9
@@ -43,9 +44,10 @@ RANK_TOLERANCE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class CovariateModel:
-    """Labels ±1 of units, independent but for the number of positives in every block.
+    """Labels ±1 of units, independent except that the number of positives in every block is fixed.
 
-    Blocks of one class never change and are left out of `block_members` and `block_log_odds`.
+    A unit is a sample, or a group of samples that share their label. Blocks of one class never
+    change and are left out of `block_members` and `block_log_odds`.
 
     Attributes
     ----------
@@ -70,12 +72,16 @@ class CovariateModel:
 
     @property
     def log_probability(self) -> float:
-        """ln of the probability of the observed labelling: no p-value can be below it."""
+        """ln of the probability of the observed labelling, below which no p-value can be.
+
+        It is Σ ln P(label_i) over independent labels, less ln P(number of positives) in every
+        block, on which the model conditions.
+        """
         total = 0.0
         for members, log_odds in zip(self.block_members, self.block_log_odds, strict=True):
             labels = self.labels[members]
             n_positive = int(np.count_nonzero(labels > 0))
-            log_independent = log_expit(labels * log_odds).sum()
+            log_independent = log_expit(labels * log_odds).sum()  # P(±1) = expit(±log-odds)
             log_condition = np.log(poisson_binomial_pmf(expit(log_odds), n_positive))
             total += float(log_independent - log_condition)
         return total
@@ -90,11 +96,11 @@ class CovariateModel:
 
     @property
     def nearly_determines(self) -> bool:
-        """Whether the covariates leave so few labels open that nothing can be told."""
+        """Whether the covariates leave so few labels open that the test can tell nothing."""
         return self.n_open < MIN_OPEN_SHARE * len(self.labels)
 
     def determined_sentence(self) -> str:
-        """Why nothing can be told where the covariates nearly determine the labels."""
+        """The sentence that says why the test can tell nothing (see `nearly_determines`)."""
         return (
             f"the covariates ({', '.join(self.names)}) nearly determine the labels: they leave "
             f"about {self.n_open:.0f} of {len(self.labels)} open, too few to tell what the "
@@ -115,45 +121,32 @@ def _draw_block(log_odds: Floats, n_positive: int, rng: np.random.Generator) -> 
 def fit_covariate_model(
     names: tuple[str, ...], terms: Floats, labels: Floats, block_of_unit: Ints
 ) -> CovariateModel:
-    """Logistic regression of the labels on the terms, with an intercept for every block.
+    """Fit a logistic model of the labels on the terms, with an intercept for every block.
 
-    Blocks of one class are left out: their labels cannot change.
+    Under the null, labels are drawn from the model with the number of positives in every block
+    fixed. Blocks of one class are left out, because their labels cannot change.
 
     Parameters
     ----------
-    names : of the covariates.
+    names : of the covariates, for messages.
     terms : (units, terms) the covariates as numbers.
     labels : (units,) ±1.
     block_of_unit : (units,) numbers 0, 1, … of the blocks.
     """
     units_of_blocks = _blocks_of_both_classes(labels, block_of_unit)
     n_blocks = len(units_of_blocks)
-    units = np.concatenate(units_of_blocks)  # block after block
-    if n_blocks > 1 and len(units) < MIN_MEAN_BLOCK_SIZE * n_blocks:
+    n_units = sum(len(units) for units in units_of_blocks)
+    if n_blocks > 1 and n_units < MIN_MEAN_BLOCK_SIZE * n_blocks:
         raise InputError(
             f"to adjust for {', '.join(names)} within blocks (or pairs) these need "
             f"{MIN_MEAN_BLOCK_SIZE} samples on average."
         )
 
-    # An indicator of every block comes first and goes without a penalty.
-    block_sizes = [len(block_units) for block_units in units_of_blocks]
-    block_of_row = np.repeat(np.arange(n_blocks), block_sizes)
-    indicators = block_of_row[:, None] == np.arange(n_blocks)
-    # Shape (units, blocks + terms).
-    model_matrix = np.column_stack([indicators, terms[units]]).astype(float)
-    weights = fit_one_ridge_logistic(
-        model_matrix, labels[units], penalty=COVARIATE_RIDGE, n_unpenalized=n_blocks
-    )
-    log_odds = model_matrix @ weights
-
-    # Labels will be drawn at these odds, and a draw is thrown away unless the block has as many
-    # positives as it had. A constant added to all log odds of a block does not change how likely
-    # the draws are among those kept. So it is chosen to keep many: the expected number of positives
-    # is made the right one.
+    # The fitted log-odds, shifted in every block so that labels can be drawn efficiently.
+    fitted_log_odds = _fit_log_odds(terms, labels, units_of_blocks)
     block_log_odds = []
-    for block, block_units in enumerate(units_of_blocks):
-        log_odds_in_block = log_odds[block_of_row == block]
-        block_log_odds.append(_with_expected_count(log_odds_in_block, labels[block_units]))
+    for log_odds, units in zip(fitted_log_odds, units_of_blocks, strict=True):
+        block_log_odds.append(_with_expected_count(log_odds, labels[units]))
     return CovariateModel(
         names=names,
         labels=labels,
@@ -163,28 +156,66 @@ def fit_covariate_model(
 
 
 def _blocks_of_both_classes(labels: Floats, block_of_unit: Ints) -> tuple[Ints, ...]:
-    """The units of every block in which labels can change."""
+    """For every block with both classes, the indices of its units."""
     blocks = [np.flatnonzero(block_of_unit == k) for k in range(block_of_unit.max() + 1)]
     return tuple(units for units in blocks if len(np.unique(labels[units])) == 2)
 
 
-def _with_expected_count(log_odds: Floats, labels: Floats) -> Floats:
-    """The log-odds moved by a constant, so that as many positives are expected as there are.
+def _fit_log_odds(terms: Floats, labels: Floats, units_of_blocks: tuple[Ints, ...]) -> list[Floats]:
+    """The log-odds to be positive that a ridge logistic regression gives the units of every block.
 
-    The law given the number of positives does not change; more proposals are accepted.
+    Parameters
+    ----------
+    terms : (units, terms)
+    labels : (units,) ±1.
+    units_of_blocks : for every block, the indices of its units; other units are not used.
+
+    Returns
+    -------
+    For every block (units of the block,), in the order of `units_of_blocks`.
+    """
+    # The rows of the regression: the units of one block after those of another.
+    n_blocks = len(units_of_blocks)
+    units_in_rows = np.concatenate(units_of_blocks)
+    block_sizes = [len(units) for units in units_of_blocks]
+    block_of_row = np.repeat(np.arange(n_blocks), block_sizes)
+
+    # Its columns (rows, blocks + terms): an indicator of every block, which is its intercept and
+    # goes without a penalty, then the terms.
+    is_in_block = block_of_row[:, None] == np.arange(n_blocks)
+    model_matrix = np.column_stack([is_in_block, terms[units_in_rows]]).astype(float)
+    weights = fit_one_ridge_logistic(
+        model_matrix, labels[units_in_rows], penalty=COVARIATE_RIDGE, n_unpenalized=n_blocks
+    )
+    log_odds = model_matrix @ weights
+    return [log_odds[block_of_row == block] for block in range(n_blocks)]
+
+
+def _with_expected_count(log_odds: Floats, labels: Floats) -> Floats:
+    """Shift all log-odds of a block so that the expected number of positives is the observed one.
+
+    Labels are drawn independently at these odds, and a draw is rejected unless it has the observed
+    number of positives. A constant shift does not change the probabilities of the labellings given
+    that number, but with this one the most draws are accepted.
+
+    Parameters
+    ----------
+    log_odds : (units of the block,)
+    labels : (units of the block,) ±1, of both classes.
     """
     n_positive = np.count_nonzero(labels > 0)
 
     def excess(shift: float) -> float:
         return float(expit(log_odds + shift).sum()) - n_positive
 
-    # Moved so far, fewer than one positive, or than one negative, is expected.
-    farthest = float(np.abs(log_odds).max()) + np.log(len(log_odds)) + 1
-    return log_odds + brentq(excess, -farthest, farthest)
+    # With the largest shift down fewer than one positive is expected, with the largest shift up
+    # fewer than one negative: the root lies between.
+    largest_shift = float(np.abs(log_odds).max()) + np.log(len(log_odds)) + 1
+    return log_odds + brentq(excess, -largest_shift, largest_shift)
 
 
 def residual_basis(terms: Floats, block_of_sample: Ints) -> Floats:
-    """Orthonormal columns that span the terms within blocks.
+    """Orthonormal columns with the same span as the terms, centred within blocks.
 
     Parameters
     ----------

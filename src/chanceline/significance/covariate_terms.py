@@ -1,14 +1,15 @@
-"""The shapes in which labels or features may depend on covariates: steps, curves and products.
+"""The shapes in which labels or features may depend on covariates: lines, steps, curves, products.
 
-A term is a factor of one covariate, or the product of factors of two. The factors of a number are
+A term is a factor of one covariate, or the product of factors of two. A factor is a function of one
+covariate. The factors of a numeric covariate are
 
-* steps: 1 above a cut and 0 below;
-* curves: cos(π k u), k = 1, 2, …, where u ∈ [0, 1] runs with the number's normal score, so that it
-  does not matter in which units the number comes, nor whether it is skewed;
-* the line: the normal score itself.
+* the line: its normal score (the normal quantile of its rank);
+* curves: cos(π k u) for the orders k = 1, 2, …, where u ∈ [0, 1] is the rescaled normal score; so
+  neither the covariate's unit of measurement nor its skewness matters;
+* steps: 1 above a cut and 0 below.
 
-Those of a category are the indicators of its levels. Which terms a model needs, `term_choice` finds
-out.
+The factors of a category are the indicators of its levels. `term_choice` finds out which terms a
+model needs.
 """
 
 from __future__ import annotations
@@ -28,23 +29,25 @@ from scipy.stats import rankdata
 from chanceline._arrays import Floats
 from chanceline.prediction.covariates import Category, CovariateEncoder, real_numbers
 
-# Cuts of a number, at most; they lie at equally spaced quantiles.
+# The largest number of cuts of a numeric covariate; they lie at equally spaced quantiles.
 MAX_CUTS = 60
-# Units on either side of a cut, and of a level, at least.
+# A cut needs at least so many units on either side; a level as many inside and outside.
 MIN_UNITS_ON_A_SIDE = 4
 # Curves have orders 1, 2, … up to this one.
 MAX_CURVE_ORDER = 12
-# In products: curves of these orders, and steps at these quantiles.
+# Factors that take part in products: curves of these orders, and steps at these quantiles of the
+# steps.
 CURVE_ORDERS_IN_PRODUCTS = (2, 3)
 STEP_QUANTILES_IN_PRODUCTS = (0.25, 0.5, 0.75)
-# With more numbers than this only their lines are multiplied: there would be too many products.
+# With more numeric covariates than this, only their lines take part in products, because there
+# would be too many otherwise.
 MAX_NUMBERS_WITH_ALL_PRODUCTS = 12
-# Normal scores are pulled in here, so that few extreme ranks do not span half of a curve.
+# Normal scores are clipped here, so that a few extreme ranks do not take up half of a curve.
 MAX_NORMAL_SCORE = 2.5
 
 
 class FactorShape(StrEnum):
-    """How a factor runs with its covariate."""
+    """The function of its covariate that a factor is."""
 
     LINE = "line"
     CURVE = "curve"
@@ -59,10 +62,11 @@ class Factor:
     Attributes
     ----------
     covariate : its name.
-    shape : of the function.
+    shape : the kind of function.
     values : (units,) centred.
-    order : of a curve, 1 for the slowest; 0 for other shapes.
-    cut : of a step, which is up above it; None for other shapes.
+    order : for a curve, the number k of half periods over the range of the covariate; 0 for other
+        shapes.
+    cut : for a step, the value above which it is 1; None for other shapes.
     """
 
     covariate: str
@@ -98,9 +102,9 @@ class TermLibrary:
 
     Attributes
     ----------
-    terms : of one covariate and of pairs.
-    factors : all of every covariate, by its name; of many steps and curves only a few are in
-        products among the terms.
+    terms : of one covariate, then products of two.
+    factors : all factors of every covariate, by its name. Only a few of the steps and curves take
+        part in products.
     """
 
     terms: tuple[Term, ...]
@@ -113,20 +117,23 @@ class TermLibrary:
 
 
 def make_library(encoder: CovariateEncoder, columns: Mapping[str, NDArray[Any]]) -> TermLibrary:
-    """All terms that a model may take up: of single numbers, and products of two covariates.
+    """All terms that a model of labels or features may take up.
 
-    A category has no terms of its own here, because its levels are in the model already.
+    A factor is a function of one covariate: a line, curves and steps of a numeric one, indicators
+    of the levels of a category. A term is one factor of a numeric covariate, or the product of
+    factors of two covariates. A single factor of a category is not a term here, because its levels
+    are in the model already.
 
     Parameters
     ----------
-    encoder : which covariates are categories.
-    columns : one value for each unit, by the name of the covariate.
+    encoder : the covariates, each a number or a `Category`.
+    columns : covariates by name, each with one value for each unit (sample or group).
     """
     n_numbers = sum(not isinstance(covariate, Category) for covariate in encoder.covariates)
     has_all_products = n_numbers <= MAX_NUMBERS_WITH_ALL_PRODUCTS
 
-    # The factors of every covariate, those of them that are multiplied with those of other
-    # covariates, and the terms of one factor.
+    # Covariate by covariate: all factors, the factors that take part in products, and the terms of
+    # one factor.
     factors_by_name: dict[str, tuple[Factor, ...]] = {}
     factors_for_products: list[list[Factor]] = []  # one list for each covariate
     single_terms: list[Term] = []
@@ -141,11 +148,11 @@ def make_library(encoder: CovariateEncoder, columns: Mapping[str, NDArray[Any]])
             number = _factors_of_number(name, real_numbers(values, name))
             factors_by_name[name] = number.all
             single_terms += [Term((factor,)) for factor in number.all]
-            # With many numbers, there are products of the lines alone.
+            # With many numeric covariates only their lines are multiplied.
             for_products = number.for_products() if has_all_products else [number.line]
             factors_for_products.append(for_products)
 
-    # Every pair of covariates: each factor of one times each factor of the other.
+    # For every pair of covariates, each factor of the one times each factor of the other.
     products: list[Term] = []
     for first_factors, second_factors in combinations(factors_for_products, 2):
         products += [Term(pair) for pair in product(first_factors, second_factors)]
@@ -153,10 +160,10 @@ def make_library(encoder: CovariateEncoder, columns: Mapping[str, NDArray[Any]])
 
 
 class NumberFactors(NamedTuple):
-    """The factors of one number.
+    """The factors of one numeric covariate.
 
     line : its normal score.
-    curves : of the orders 1, 2, …
+    curves : cosines of the orders 1, 2, …, in this order.
     steps : from the lowest cut to the highest.
     """
 
@@ -166,13 +173,16 @@ class NumberFactors(NamedTuple):
 
     @property
     def all(self) -> tuple[Factor, ...]:
-        """All of them."""
+        """All factors: the line, the curves and the steps."""
         return (self.line, *self.curves, *self.steps)
 
     def for_products(self) -> list[Factor]:
-        """Those that are multiplied with factors of another covariate."""
+        """The factors that are multiplied with factors of another covariate.
+
+        These are the line, curves of some orders, and three of the steps, evenly spread.
+        """
         factors = [self.line]
-        factors += [self.curves[order - 1] for order in CURVE_ORDERS_IN_PRODUCTS]
+        factors += [self.curves[order - 1] for order in CURVE_ORDERS_IN_PRODUCTS]  # orders from 1
         if self.steps:
             positions = np.quantile(np.arange(len(self.steps)), STEP_QUANTILES_IN_PRODUCTS)
             factors += [self.steps[index] for index in np.unique(positions.astype(int))]
@@ -180,7 +190,7 @@ class NumberFactors(NamedTuple):
 
 
 def _factors_of_number(name: str, numbers: Floats) -> NumberFactors:
-    """The factors of a number, (units,)."""
+    """The factors of a numeric covariate with these values: (units,)."""
     return NumberFactors(
         line=_line_factor(name, numbers),
         curves=_curve_factors(name, numbers),
@@ -189,7 +199,7 @@ def _factors_of_number(name: str, numbers: Floats) -> NumberFactors:
 
 
 def normal_scores(numbers: Floats) -> Floats:
-    """The normal quantiles of the ranks, pulled in at `MAX_NORMAL_SCORE`: (units,)."""
+    """The normal quantiles of the ranks, clipped at ±`MAX_NORMAL_SCORE`: (units,)."""
     shares = (rankdata(numbers) - 0.5) / len(numbers)
     return np.clip(ndtri(shares), -MAX_NORMAL_SCORE, MAX_NORMAL_SCORE)
 
@@ -200,9 +210,9 @@ def _line_factor(name: str, numbers: Floats) -> Factor:
 
 
 def _curve_factors(name: str, numbers: Floats) -> tuple[Factor, ...]:
-    """Cosines of a number, from slow to fast."""
+    """cos(π k u) for the orders k = 1, 2, …, where u is the normal score rescaled to [0, 1]."""
     scores = normal_scores(numbers)
-    position = (scores - scores.min()) / np.ptp(scores)
+    position = (scores - scores.min()) / np.ptp(scores)  # u
     factors = []
     for order in range(1, MAX_CURVE_ORDER + 1):
         values = _centred(np.cos(np.pi * order * position))
@@ -211,9 +221,19 @@ def _curve_factors(name: str, numbers: Floats) -> tuple[Factor, ...]:
 
 
 def _step_factors(name: str, numbers: Floats) -> tuple[Factor, ...]:
-    """Indicators that a number is above a cut, for up to `MAX_CUTS` evenly spread quantiles.
+    """Indicators that a number is above a cut, for up to `MAX_CUTS` cuts at spread-out quantiles.
 
-    Cuts with too few units on one side are left out.
+    A quantile is taken as a value that occurs (the lower neighbour), so that tied numbers give the
+    same cut only once. Cuts with too few units on one side are left out.
+
+    Parameters
+    ----------
+    name : of the covariate.
+    numbers : (units,) its values.
+
+    Returns
+    -------
+    The factors from the lowest cut to the highest, their values centred.
     """
     quantiles = np.arange(1, MAX_CUTS + 1) / (MAX_CUTS + 1)
     cuts = np.unique(np.quantile(numbers, quantiles, method="lower"))
@@ -227,8 +247,11 @@ def _step_factors(name: str, numbers: Floats) -> tuple[Factor, ...]:
 
 
 def _level_factors(category: Category, values: NDArray[Any]) -> list[Factor]:
-    """Indicators of the levels that have units enough; all but the first."""
-    codes = category.codes(values)
+    """Indicators of the levels with enough units, centred.
+
+    The first level is left out: it is the reference, as in dummy coding.
+    """
+    codes = category.codes(values)  # (units,) 0 for the first level
     factors = []
     for code in range(1, len(category.levels)):
         in_level = codes == code
@@ -239,7 +262,7 @@ def _level_factors(category: Category, values: NDArray[Any]) -> list[Factor]:
 
 
 def _has_both_sides(is_inside: NDArray[np.bool_]) -> bool:
-    """Whether there are units enough inside and outside."""
+    """Whether at least `MIN_UNITS_ON_A_SIDE` units are inside, and as many outside."""
     n_inside = np.count_nonzero(is_inside)
     n_outside = len(is_inside) - n_inside
     return bool(min(n_inside, n_outside) >= MIN_UNITS_ON_A_SIDE)

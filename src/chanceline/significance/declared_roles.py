@@ -16,23 +16,25 @@ from chanceline.chance.binomial import log_binomial
 from chanceline.errors import InputError
 from chanceline.significance.null_sizes import COIN_NULL
 
-# Blocks are taken for subjects if there are at least this many, most of them of one class ...
+# Blocks are taken for subjects if there are at least this many, most of them have one class, ...
 MIN_BLOCKS_LIKE_SUBJECTS = 10
-# ... and if blocks of one class are more than this many times as frequent as random labels make
-# them.
+# ... and there are more than this many times as many blocks of one class as labels dealt at random
+# would give.
 MIN_RATIO_TO_RANDOM = 2
 
 
 @dataclass(frozen=True, eq=False)
 class DeclaredRoles:
-    """What the user declares about the samples, one value for each; None where nothing is.
+    """What the user declares about the samples; None for a role that is not declared.
+
+    Every role has one value for each sample.
 
     Attributes
     ----------
-    blocks : labels are exchanged within blocks only.
-    groups : samples of a group share a label, which moves with the whole group.
-    pairs : blocks of one unit of each class.
-    covariates : what the labels may depend on, by name.
+    blocks : names of blocks; labels are exchanged only within blocks.
+    groups : names of groups; the samples of a group share a label and keep sharing it.
+    pairs : names of pairs; a pair is a block of two units, one of each class.
+    covariates : columns on which the labels may depend, by name.
     """
 
     blocks: ArrayLike | None = None
@@ -42,7 +44,11 @@ class DeclaredRoles:
 
 
 def check_blocks_or_pairs(declared: DeclaredRoles, null: str) -> None:
-    """Refuse blocks together with pairs, and either of them under the null of fair coins."""
+    """Raise `InputError` if blocks or pairs are declared where they make no sense.
+
+    Blocks and pairs exclude each other. Both need the null "fixed", under which labels are permuted
+    with the class sizes kept; under the null "coin" every label is drawn by a fair coin.
+    """
     if declared.blocks is not None and declared.pairs is not None:
         raise InputError(
             "pairs are blocks already: labels swap within each pair; give pairs or blocks, not "
@@ -58,7 +64,14 @@ def check_blocks_or_pairs(declared: DeclaredRoles, null: str) -> None:
 
 
 def check_groups(y: Floats, unit_of_sample: Ints, unit_labels: Floats) -> None:
-    """All samples of a group have one label."""
+    """Raise `InputError` if a group has samples of both labels.
+
+    Parameters
+    ----------
+    y : (samples,) labels ±1.
+    unit_of_sample : (samples,) numbers 0, 1, … of the groups.
+    unit_labels : (groups,) the label of one sample of each group.
+    """
     differing = np.flatnonzero(unit_labels[unit_of_sample] != y)
     if len(differing):
         raise InputError(
@@ -70,15 +83,15 @@ def check_groups(y: Floats, unit_of_sample: Ints, unit_labels: Floats) -> None:
 def check_covariates_of_units(
     columns: Mapping[str, NDArray[Any]], unit_of_sample: Ints, sample_of_unit: Ints
 ) -> None:
-    """A covariate must have one value in all samples of a unit.
+    """Raise `InputError` if a covariate differs between samples of a unit (a group).
 
     Parameters
     ----------
-    columns : one value for each sample, by name.
-    unit_of_sample : (samples,) numbers of the units.
-    sample_of_unit : (units,) one sample of each unit.
+    columns : covariates by name, each with one value for each sample.
+    unit_of_sample : (samples,) numbers 0, 1, … of the units.
+    sample_of_unit : (units,) one sample of each unit, its representative.
     """
-    representatives = sample_of_unit[unit_of_sample]  # (samples,) the one of the sample's unit
+    representatives = sample_of_unit[unit_of_sample]  # (samples,) that of each sample's unit
     for name, values in columns.items():
         if np.any(values[representatives] != values):
             raise InputError(f"covariate {name!r} must be the same in all rows of a group.")
@@ -87,20 +100,23 @@ def check_covariates_of_units(
 def check_pairs(
     pair_names: NDArray[Any], pair_of_unit: Ints, unit_labels: Floats, unit_word: str
 ) -> None:
-    """Refuse pairs that do not have one unit of each class.
+    """Raise `InputError` if a pair does not consist of one unit of each class.
+
+    A unit is a sample, or a group of samples that share their label.
 
     Parameters
     ----------
-    pair_names : (units,) what the user calls the pair of every unit.
-    pair_of_unit : (units,) numbers 0, 1, … of the pairs.
+    pair_names : (units,) the user's name for the pair of every unit.
+    pair_of_unit : (units,) the same pairs as numbers 0, 1, …
     unit_labels : (units,) ±1.
-    unit_word : what the sentence calls a unit.
+    unit_word : what the message calls a unit, "row" or "group".
     """
+    # Units of each class in every pair: (pairs,)
     positives = np.bincount(pair_of_unit, weights=unit_labels == 1).astype(int)
     negatives = np.bincount(pair_of_unit, weights=unit_labels == -1).astype(int)
     improper_pairs = np.flatnonzero((positives != 1) | (negatives != 1))
     if len(improper_pairs):
-        pair = improper_pairs[0]
+        pair = improper_pairs[0]  # the message gives the first as an example
         name = pair_names[pair_of_unit == pair][0]
         raise InputError(
             f"a pair must have one {unit_word} of each class, but pair {str(name)!r} has "
@@ -111,30 +127,31 @@ def check_pairs(
 
 
 def check_not_subjects(block_of_unit: Ints, unit_labels: Floats) -> None:
-    """Refuse blocks that look like subjects, whose rows nearly all have one label.
+    """Raise `InputError` if the blocks look like subjects with several rows each.
 
-    Labels are exchanged within blocks, and a block of one class never changes. Some blocks have one
-    class by chance. They are refused if there are many blocks, most of them have one class, and
-    that is more than twice as many as labels dealt at random would give.
+    Labels are exchanged within blocks. The rows of one subject usually share their label, so that
+    exchanging them changes nothing; such rows should be declared as a group instead. Blocks may
+    have one class by chance too. So they are refused only if there are many, most of them have one
+    class, and more than twice as many as expected if labels were dealt at random.
 
     Parameters
     ----------
     block_of_unit : (units,) numbers 0, 1, … of the blocks.
     unit_labels : (units,) ±1.
     """
-    # Blocks of a single unit have one class anyway: they are not counted.
+    # Count the blocks with several units, as a single unit always has one class.
     block_sizes = np.bincount(block_of_unit)
     positives = np.bincount(block_of_unit, weights=unit_labels > 0)
     has_several_units = block_sizes > 1
+    has_one_class = (positives == 0) | (positives == block_sizes)
     n_blocks = np.count_nonzero(has_several_units)
-    is_one_class = has_several_units & ((positives == 0) | (positives == block_sizes))
-    n_one_class = np.count_nonzero(is_one_class)
+    n_one_class = np.count_nonzero(has_several_units & has_one_class)
     most_have_one_class = 2 * n_one_class > n_blocks
     if n_blocks < MIN_BLOCKS_LIKE_SUBJECTS or not most_have_one_class:
         return
 
-    expected = _expected_one_class_blocks(block_sizes[has_several_units], unit_labels)
-    if n_one_class > MIN_RATIO_TO_RANDOM * expected:
+    expected_one_class = _expected_one_class_blocks(block_sizes[has_several_units], unit_labels)
+    if n_one_class > MIN_RATIO_TO_RANDOM * expected_one_class:
         raise InputError(
             f"{n_one_class} of {n_blocks} blocks hold one class only, so that few labels can be "
             "exchanged; if the rows of a block are those of one subject, say groups=COLUMN instead "
@@ -143,10 +160,15 @@ def check_not_subjects(block_of_unit: Ints, unit_labels: Floats) -> None:
 
 
 def _expected_one_class_blocks(block_sizes: Ints, unit_labels: Floats) -> float:
-    """How many blocks of these sizes hold one class, on average, if labels are dealt at random.
+    """The expected number of blocks of one class if the labels are dealt to units at random.
 
-    All n labels of a block come from a class of k of the P units with probability
+    A block of n units has only labels of a class of k of the P units with probability
     C(k, n)/C(P, n).
+
+    Parameters
+    ----------
+    block_sizes : (blocks,) n.
+    unit_labels : (units,) ±1.
     """
     n_units = len(unit_labels)
     expected = 0.0

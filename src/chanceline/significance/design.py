@@ -1,16 +1,17 @@
-"""The design of the study: which labellings were as likely as the observed one, and how to draw
-another.
+"""The design of the study: which labellings were as likely as the observed one under the null
+hypothesis, and how to draw such a labelling.
 
-Labels belong to *units*: samples, or groups of samples that share a label. Without covariates they
-are exchanged within blocks; pairs are blocks of one unit of each class. With covariates
+Labels belong to *units*: samples, or groups of samples that share a label. Without covariates,
+labels are exchanged within blocks; pairs are blocks of one unit of each class. With covariates
 
-* categories (text, or numbers with few values) are blocks where their counts allow it: labels are
-  exchanged within them, which assumes nothing. Otherwise each has an indicator in a model;
-* numbers have a linear and a quadratic term in the model, and further ones where labels or features
-  ask for them (`adjustment`).
+* categories (text, or numbers with few values) become blocks if there are enough units: labels are
+  exchanged within them, which makes no assumption. Otherwise each level has an indicator in a
+  logistic model of the labels;
+* numbers have a linear and a quadratic term in the model, and further terms if labels or features
+  depend on them (`adjustment`).
 
-Where there is a model, columns and labels are compared after what its terms explain was taken out
-of both, which makes small faults of the model harmless.
+If there is a model, its terms are projected out of columns and labels before these are compared.
+That makes small faults of the model harmless.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ from chanceline.significance.declared_roles import (
 from chanceline.significance.null_sizes import COIN_NULL, FIXED_NULL, NullSizes
 from chanceline.significance.unit_exchange import exchange_units
 
-# Categories become blocks if at least this share of the units is in blocks of both classes.
+# Categories become blocks if at least this share of the units is in blocks with both classes.
 MIN_EXCHANGEABLE_SHARE = 0.9
 
 
@@ -55,9 +56,10 @@ MIN_EXCHANGEABLE_SHARE = 0.9
 class NullDesign:
     """The null hypothesis: labels of units are exchangeable within blocks.
 
-    The bound sees units only. A rule that classifies every sample classifies one representative of
-    each group, so the labellings of the groups that some rule realises are at most those of as many
-    single points; errors on representatives are at most the errors on samples.
+    The bounds on p-values count units, not samples. That is valid with groups: a rule that
+    classifies every sample also classifies one representative of each group, so that rules realise
+    no more labellings of n groups than of n points, and make no more errors on representatives than
+    on samples.
 
     Attributes
     ----------
@@ -65,11 +67,12 @@ class NullDesign:
     unit_of_sample : (samples,) numbers 0, 1, … of the units.
     unit_labels : (units,) labels ±1.
     block_of_unit : (units,) numbers 0, 1, … of the blocks.
-    null : "fixed" (labels are exchanged) or "coin" (each is drawn by a fair coin).
-    adjustment : with covariates that are no blocks, labels are drawn from its model instead of
-        being exchanged, and its basis is taken out of columns and labels before they are compared.
-    encoder : how covariates become columns of numbers, for a rule that uses them too; None without
-        covariates.
+    null : "fixed" (labels are exchanged) or "coin" (each label is drawn by a fair coin).
+    adjustment : for covariates that are not used as blocks; None if there are none. Labels are then
+        drawn from its model instead of being exchanged, and its basis is projected out of columns
+        and labels before they are compared.
+    encoder : encodes the covariates as columns of numbers, for a rule that uses them too; None
+        without covariates.
     """
 
     y: Floats
@@ -82,26 +85,28 @@ class NullDesign:
 
     @property
     def covariate_model(self) -> CovariateModel | None:
-        """From which labels are drawn; None if they are exchanged."""
+        """The model from which labels are drawn; None if labels are exchanged."""
         return None if self.adjustment is None else self.adjustment.model
 
     @property
     def covariate_basis(self) -> Floats | None:
-        """(samples, terms) orthonormal columns that are taken out of columns and labels."""
+        """(samples, terms) orthonormal columns that are projected out of columns and labels."""
         return None if self.adjustment is None else self.adjustment.basis
 
     @cached_property
     def sizes(self) -> NullSizes:
-        """Numbers of units and of positives, in all and in every block, which the bound sees.
+        """The numbers of units and of positive units, in all and in every block.
 
-        Where all units are in one block, `blocks` is None.
+        These are all that the count of equally likely labellings needs. `blocks` has a pair (size,
+        positives) for every block; it is None if all units are in one block.
         """
-        is_positive = self.unit_labels > 0
+        is_positive = self.unit_labels > 0  # (units,)
         blocks = None
-        if self.block_of_unit.max() > 0:
-            block_sizes = np.bincount(self.block_of_unit).tolist()
-            block_positives = np.bincount(self.block_of_unit, weights=is_positive)
-            blocks = tuple(zip(block_sizes, block_positives.astype(int).tolist(), strict=True))
+        has_several_blocks = self.block_of_unit.max() > 0
+        if has_several_blocks:
+            block_sizes = np.bincount(self.block_of_unit)
+            block_positives = np.bincount(self.block_of_unit, weights=is_positive).astype(int)
+            blocks = tuple(zip(block_sizes.tolist(), block_positives.tolist(), strict=True))
         return NullSizes(
             n_units=len(self.unit_labels),
             positives=int(is_positive.sum()),
@@ -116,7 +121,7 @@ class NullDesign:
 
     @property
     def n_blocks(self) -> int:
-        """Number of blocks, 1 where there are none."""
+        """Number of blocks; 1 if none were declared."""
         return int(self.block_of_unit.max()) + 1
 
     @property
@@ -126,13 +131,13 @@ class NullDesign:
 
     @property
     def smallest_p(self) -> float:
-        """The smallest p-value that shuffles of this design can give, however many there are."""
+        """The smallest p-value that any number of shuffles of this design can give."""
         if self.covariate_model is not None:
             return exp(self.covariate_model.log_probability)
         return self.sizes.smallest_p
 
     def draw(self, rng: np.random.Generator) -> Floats:
-        """A labelling ±1 from the null: (samples,)."""
+        """Draw a labelling ±1 under the null hypothesis: (samples,)."""
         if self.covariate_model is not None:
             unit_labels = self.covariate_model.draw(rng)
         elif self.null == COIN_NULL:
@@ -148,31 +153,32 @@ def make_design(
     null: str = FIXED_NULL,
     X: AnyTable | None = None,
 ) -> NullDesign:
-    """The null hypothesis of a study: which labels could have been exchanged.
+    """The null hypothesis of a study: which units could have exchanged their labels.
 
-    What was declared is checked against the labels.
+    A unit is a group of samples that share their label, or a single sample without groups. The
+    roles that the user declared are checked against the labels; `InputError` says what is wrong.
 
     Parameters
     ----------
     y : (samples,) labels ±1.
     declared : blocks, groups, pairs and covariates.
-    null : "fixed" or "coin".
-    X : (samples, features) whose dependence on covariates is looked at; by default only that of the
-        labels is.
+    null : "fixed" (labels are exchanged) or "coin" (each label is drawn by a fair coin).
+    X : (samples, features) checked for dependence on covariates; without X only the labels are
+        checked.
     """
     check_blocks_or_pairs(declared, null)
 
-    # Units are groups, or samples if there are no groups. They are numbered 0, 1, … without gaps.
+    # Units, numbered 0, 1, … without gaps.
     if declared.groups is None:
         unit_of_sample = np.arange(len(y))
     else:
         unit_of_sample = number_values(declared.groups, len(y), "groups")
-    # Entry u is the first sample of unit u.
+    # (units,) the first sample of every unit
     _, sample_of_unit = np.unique(unit_of_sample, return_index=True)
     unit_labels = y[sample_of_unit]
     check_groups(y, unit_of_sample, unit_labels)
 
-    # Labels are exchanged within blocks.
+    # Blocks or pairs, within which labels are exchanged.
     block_of_sample = _number_blocks(declared, len(y))
     design = NullDesign(
         y=y,
@@ -184,7 +190,8 @@ def make_design(
     _check_blocks(design, declared, block_of_sample, sample_of_unit)
     if not declared.covariates:
         return design
-    # Covariates become blocks where labels can be exchanged within them, else terms of a model.
+
+    # Covariates become blocks if labels can be exchanged within them, else terms of a model.
     features = np.zeros((len(y), 0)) if X is None else X
     return _with_covariates(design, sample_of_unit, declared.covariates, features)
 
@@ -195,17 +202,22 @@ def _check_blocks(
     declared_block_of_sample: Ints,
     sample_of_unit: Ints,
 ) -> None:
-    """Refuse blocks that cut through units, improper pairs, and blocks that leave no exchange.
+    """Raise `InputError` if blocks or pairs do not suit the units and their labels.
+
+    A unit (a sample, or a group of samples that share their label) must lie within one block. Pairs
+    must have one unit of each class. Blocks must not look like subjects, and some block must have
+    both classes.
 
     Parameters
     ----------
     design : units and blocks.
-    declared : what the user calls them.
-    declared_block_of_sample : (samples,) numbers of the blocks as declared. They may differ within
-        a unit, whereas in the design every sample has the block of its unit.
+    declared : the user's names for groups, blocks and pairs.
+    declared_block_of_sample : (samples,) numbers 0, 1, … of the declared blocks. They may differ
+        within a unit, whereas the design gives every sample the block of its unit.
     sample_of_unit : (units,) one sample of each unit.
     """
-    if not np.array_equal(design.block_of_sample, declared_block_of_sample):
+    units_lie_within_blocks = np.array_equal(design.block_of_sample, declared_block_of_sample)
+    if not units_lie_within_blocks:
         block_word = "block" if declared.pairs is None else "pair"
         raise InputError(f"every group must lie within one {block_word}.")
     if declared.pairs is not None:
@@ -214,7 +226,7 @@ def _check_blocks(
         check_pairs(pair_names, design.block_of_unit, design.unit_labels, unit_word)
     if declared.blocks is not None:
         check_not_subjects(design.block_of_unit, design.unit_labels)
-    if design.sizes.log_labellings == 0:
+    if design.sizes.log_labellings == 0:  # ln 1: the observed labelling is the only one
         raise InputError(
             "every block holds one class only, so that no label can be exchanged; use larger "
             "blocks, or groups=COLUMN if the rows of a block are those of one subject."
@@ -222,7 +234,7 @@ def _check_blocks(
 
 
 def _number_blocks(declared: DeclaredRoles, n_samples: int) -> Ints:
-    """The number of every sample's block or pair, 0 if there are none: (samples,)."""
+    """(samples,) the number 0, 1, … of every sample's block or pair; 0 if none are declared."""
     if declared.pairs is not None:
         return number_values(declared.pairs, n_samples, "pairs")
     if declared.blocks is not None:
@@ -236,45 +248,51 @@ def _with_covariates(
     covariates: Mapping[str, ArrayLike],
     X: AnyTable,
 ) -> NullDesign:
-    """The design with covariates: as blocks where counts allow, and the rest in a model.
+    """The design with covariates added.
+
+    Labels are exchanged within blocks. If there are enough units, categories divide these blocks
+    further into strata, and only numeric covariates need a model of the labels. Otherwise the
+    blocks stay as they are, and all covariates are in the model.
 
     Parameters
     ----------
-    design : without covariates.
+    design : without covariates; it is not changed.
     sample_of_unit : (units,) one sample of each unit.
-    covariates : one value for each sample, by name.
-    X : (samples, features) whose dependence on covariates is looked at.
+    covariates : by name, each with one value for each sample.
+    X : (samples, features) checked for dependence on covariates.
     """
     if design.null == COIN_NULL:
         raise InputError("covariates need the null with fixed class sizes.")
     columns = read_columns(covariates, len(design.y))
+    # When adjusting, numbers with few values are categories, and others get a quadratic term.
     encoder = make_encoder(columns, adjusting=True)
     check_covariates_of_units(columns, design.unit_of_sample, sample_of_unit)
 
-    # Units of the same block and the same categories. If labels can be exchanged within these, they
-    # are the blocks, and only numbers are left for the model.
+    # The blocks, and the covariates that are left for the model.
     strata = _strata(design, encoder, columns, sample_of_unit)
     if can_be_blocks(strata, design.unit_labels):
         block_of_unit = strata
         numbers = [item for item in encoder.covariates if not isinstance(item, Category)]
-        modelled = CovariateEncoder(tuple(numbers))
+        modelled_covariates = CovariateEncoder(tuple(numbers))
     else:
         block_of_unit = design.block_of_unit
-        modelled = encoder
+        modelled_covariates = encoder
 
-    # The model of the labels on what is left.
+    # The model of the labels; None if nothing is left for it.
     units = LabelledUnits(
         labels=design.unit_labels,
         block_of_unit=block_of_unit,
         unit_of_sample=design.unit_of_sample,
         sample_of_unit=sample_of_unit,
     )
-    return replace(
-        design,
-        block_of_unit=block_of_unit,
-        encoder=encoder,
-        adjustment=fit_adjustment(columns, encoder, modelled, units, X),
+    adjustment = fit_adjustment(
+        columns=columns,
+        all_covariates=encoder,
+        modelled_covariates=modelled_covariates,
+        units=units,
+        X=X,
     )
+    return replace(design, block_of_unit=block_of_unit, encoder=encoder, adjustment=adjustment)
 
 
 def _strata(
@@ -283,13 +301,15 @@ def _strata(
     columns: Mapping[str, NDArray[Any]],
     sample_of_unit: Ints,
 ) -> Ints:
-    """Numbers 0, 1, … of the strata, units of the same block and the same categories: (units,).
+    """(units,) the number 0, 1, … of every unit's stratum.
+
+    A stratum is the units of the same block and the same levels of all categories.
 
     Parameters
     ----------
-    design : its blocks.
-    encoder : which covariates are categories.
-    columns : one value for each sample, by name.
+    design : with the blocks of the units.
+    encoder : the covariates, each a number or a `Category`.
+    columns : covariates by name, each with one value for each sample.
     sample_of_unit : (units,) one sample of each unit.
     """
     block_and_levels = [design.block_of_unit]
@@ -297,13 +317,16 @@ def _strata(
         if isinstance(covariate, Category):
             levels = covariate.codes(columns[covariate.name])
             block_and_levels.append(levels[sample_of_unit])
-    combinations = np.column_stack(block_and_levels)
-    strata = np.unique(combinations, axis=0, return_inverse=True)[1]
+    combinations = np.column_stack(block_and_levels)  # (units, 1 + categories)
+    _, strata = np.unique(combinations, axis=0, return_inverse=True)
     return strata.reshape(-1).astype(np.int64)
 
 
 def can_be_blocks(strata: Ints, unit_labels: Floats) -> bool:
-    """Whether there are units enough to exchange labels within the strata.
+    """Whether there are enough units to exchange labels within the strata.
+
+    The strata must have `MIN_MEAN_BLOCK_SIZE` units on average, and nearly all units must be in
+    strata with both classes.
 
     Parameters
     ----------

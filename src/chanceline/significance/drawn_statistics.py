@@ -1,17 +1,21 @@
-"""The statistics of the test, drawn without drawing tables: for independent Gaussian features.
+"""Random draws of the test's statistics for independent Gaussian features, without drawing tables.
 
-A centred and normalised column of noise is a random point of a sphere. What the statistics see of
-it is its coordinate along the labels and, at every step of the path, its coordinate along the
-direction that the step adds. These coordinates are drawn instead of whole columns: the labels'
-first, and one more for every column whenever a step has chosen its column. A difference d between
-the class means moves the coordinate along the labels, before the column is normalised, by
+The statistics are the losses of a forward stepwise path, the spreads (mean squared correlations
+with the labels, of all features and of the best of them), and the fits of ridge regressions.
+
+A centred and normalised column of noise is a random point of a sphere. The statistics depend only
+on its coordinate along the labels and, at every step of the path, on its coordinate along the
+direction that the step adds. These coordinates are drawn instead of whole columns: first those
+along the labels, then one more for every column at every step. A difference d between the class
+means shifts the coordinate along the labels, before the column is normalised, by
 
     d·√(n₊n₋/P),
 
-and the others not at all. Path and spreads have exactly the distribution that tables give, but for
-two things that hardly matter here: outliers of noise are not pulled in (those that an effect makes
-are), and no list of correlated pairs is looked at. Ridge regressions follow from the columns'
-coordinates along the labels and from the spectrum of a random table (`RidgeModel`).
+where n₊ and n₋ are the class sizes and P = n₊ + n₋. The other coordinates do not change. Path and
+spreads have exactly the distribution that tables give, except for two things that hardly matter
+here: outliers of noise are not clipped (those made by an effect are), and no list of correlated
+pairs is searched. Ridge regressions follow from the columns' coordinates along the labels and from
+the spectrum of a random table (`RidgeModel`).
 """
 
 from __future__ import annotations
@@ -29,17 +33,17 @@ from chanceline.significance.outliers import clip_outliers
 from chanceline.significance.path_steps import SPREAD_SHARES
 from chanceline.significance.ridges import MAX_AXES, RIDGE_SHARES, ridge_of_share
 
-# The path takes columns among those that go best with the labels by themselves: others hardly ever
-# have a turn.
+# The path chooses among so many columns, those most correlated with the labels: others are hardly
+# ever chosen.
 MAX_PATH_COLUMNS = 500
 # So many coordinates are drawn at a time.
 COORDINATES_AT_ONCE = 2_000_000
-# Columns with an effect are drawn sample by sample where these are at most so many values a table.
+# Columns with an effect are drawn sample by sample if they have at most so many values in a table.
 MAX_VALUES_WITH_EFFECT = 5_000
-# A mean spectrum is that of tables with so many eigenvalues together.
+# Spectra are averaged over so many tables that these have this many eigenvalues together.
 EIGENVALUES_TO_AVERAGE = 4000
-SMALLEST_EIGENVALUE = 1e-9  # smaller ones are rounding
-# Added to squared lengths, so that the gain of a column that was taken is no division by nothing.
+SMALLEST_EIGENVALUE = 1e-9  # smaller ones are rounding errors
+# Added to squared lengths, so that the gain of a column that was taken is not a division by zero.
 SMALLEST_SQUARED_LENGTH = 1e-6
 
 
@@ -49,10 +53,10 @@ class EffectDesign:
 
     Attributes
     ----------
-    n_samples, positives : P, and n₊ of one class.
+    n_samples, positives : P, and the size n₊ of one class.
     n_features : N.
     effect : d, the distance of the class means in standard deviations within classes.
-    features_with_effect : how many features have it.
+    features_with_effect : how many features have the effect; in arrays these come first.
     """
 
     n_samples: int
@@ -63,17 +67,17 @@ class EffectDesign:
 
     @property
     def shift(self) -> float:
-        """d·√(n₊n₋/P): by how much an effect moves a column along the labels."""
+        """d·√(n₊n₋/P): how far the effect shifts a column along the labels."""
         negatives = self.n_samples - self.positives
         return self.effect * sqrt(self.positives * negatives / self.n_samples)
 
     @property
     def n_dimensions(self) -> int:
-        """P − 1: of the space of centred columns."""
+        """P − 1, the dimension of the space of centred columns."""
         return self.n_samples - 1
 
     def without_effect(self) -> EffectDesign:
-        """Pure noise of the same size."""
+        """The design of pure noise of the same size."""
         return replace(self, effect=0.0)
 
 
@@ -84,22 +88,26 @@ def draw_member_losses(
     n_steps: int,
     rng: np.random.Generator,
 ) -> MemberArrays:
-    """The statistics of so many tables of a design, as losses: small where labels are fitted well.
+    """Draw the statistics of random tables, as losses: small if the features fit the labels well.
 
-    They are what the test combines: of the forward path what is left of the labels at every step,
-    of spreads and ridge regressions how well they fit, with the sign changed.
+    The test combines three families of losses, its members. With a spread being a mean squared
+    correlation with the labels, these are
+
+    * the unexplained share of the labels at every step of the forward stepwise path;
+    * the negative spread over all features, and the negative fits of ridge regressions on all;
+    * the negative spreads over the features that are most correlated with the labels.
 
     Parameters
     ----------
     design : of the tables; without an effect they are pure noise.
-    ridge_model : of tables of this size.
+    ridge_model : the ridge regressions on tables of this size.
     n_draws : number of tables.
-    n_steps : number of features at the end of the path.
-    rng : random numbers.
+    n_steps : number of steps of the path.
+    rng : random numbers; its state advances.
 
     Returns
     -------
-    (draws, columns) of every member of the combination.
+    An array of shape (draws, columns) for each member.
     """
     batches = []
     for n_in_batch in _batch_sizes(n_draws, design.n_features):
@@ -107,46 +115,53 @@ def draw_member_losses(
         squares = correlations**2
         path_losses = draw_path_losses(correlations, design.n_dimensions, n_steps, rng)
         ridge_fits = ridge_model.draw_fits(squares.sum(axis=1), rng)  # (draws, ridges)
+        spreads = _spreads(squares, design.n_samples)  # (draws, shares of the features)
 
-        # The first spread is that over all features, the others are over the best of them.
-        spreads = _spreads(squares, design.n_samples)
-        fits_of_all_features = np.hstack([spreads[:, :1], ridge_fits])
+        # The first share is that of all features, the later ones are those of the best features.
+        spread_of_all = spreads[:, :1]
+        spreads_of_best = spreads[:, 1:]
         batch = MemberArrays(
             path=path_losses,
-            all_features=-fits_of_all_features,
-            best_features=-spreads[:, 1:],
+            all_features=-np.hstack([spread_of_all, ridge_fits]),
+            best_features=-spreads_of_best,
         )
         batches.append(batch)
     return join_labellings(batches)
 
 
 def _batch_sizes(n_draws: int, n_features: int) -> Iterator[int]:
-    """Numbers of draws, as many at a time as fit into memory."""
+    """Sizes of batches that make `n_draws` together, each as large as memory allows."""
     largest_batch = max(1, COORDINATES_AT_ONCE // n_features)
     for start in range(0, n_draws, largest_batch):
         yield min(largest_batch, n_draws - start)
 
 
 def draw_correlations(design: EffectDesign, n_draws: int, rng: np.random.Generator) -> Floats:
-    """The correlations of all columns with the labels: (draws, features).
+    """Draw the correlations of all features with the labels: (draws, features).
 
-    Before it is normalised, a column has a Gaussian coordinate g along the labels, moved by the
-    effect if it has one, and P − 2 further ones. So the correlation is
+    Before it is normalised, a centred column of P samples has P − 1 Gaussian coordinates: g along
+    the labels, shifted if the feature has an effect, and P − 2 others. With χ² the sum of squares
+    of the others, the correlation is
 
-        g/√(g² + χ²),
+        g/√(g² + χ²).
 
-    χ² the sum of the P − 2 squares. Columns with an effect are drawn sample by sample instead, as
-    long as they are short: where a large effect sits in a few samples, these stand out, and the
-    test pulls them in.
+    Features with an effect are drawn sample by sample instead, unless there are too many values. A
+    large effect in a small class makes outliers, and the test clips these; the formula does not.
+
+    Parameters
+    ----------
+    design : of the tables; the features with an effect come first.
+    n_draws : number of tables.
+    rng : random numbers; its state advances.
     """
     shape = (n_draws, design.n_features)
-    along_labels = rng.standard_normal(shape)
+    along_labels = rng.standard_normal(shape)  # g
     along_labels[:, : design.features_with_effect] += design.shift
-    other_squares = rng.chisquare(design.n_dimensions - 1, shape)
+    other_squares = rng.chisquare(design.n_dimensions - 1, shape)  # χ²
     correlations: Floats = along_labels / np.sqrt(along_labels**2 + other_squares)
 
-    n_values = design.n_samples * design.features_with_effect
-    if design.effect != 0 and n_values <= MAX_VALUES_WITH_EFFECT:
+    n_values_with_effect = design.n_samples * design.features_with_effect
+    if design.effect != 0 and n_values_with_effect <= MAX_VALUES_WITH_EFFECT:
         for feature in range(design.features_with_effect):
             correlations[:, feature] = _correlations_of_samples(design, n_draws, rng)
     return correlations
@@ -155,20 +170,27 @@ def draw_correlations(design: EffectDesign, n_draws: int, rng: np.random.Generat
 def _correlations_of_samples(
     design: EffectDesign, n_draws: int, rng: np.random.Generator
 ) -> Floats:
-    """The correlation of one column with the labels in every draw, outliers pulled in: (draws,)."""
-    is_positive = np.arange(design.n_samples) < design.positives
+    """Draw the correlation of one feature with the labels from its values in the samples: (draws,).
+
+    The feature has the effect of the design. Its outliers are clipped, as the test does.
+    """
+    is_positive = np.arange(design.n_samples) < design.positives  # the first samples
     values = rng.standard_normal((design.n_samples, n_draws))
     values[is_positive] += design.effect
-    columns = clip_outliers(values)
+    columns = clip_outliers(values)  # (samples, draws): a column for each draw
     columns -= columns.mean(axis=0)
+
+    # Pearson correlation: the scalar product of centred columns and labels over their lengths.
     centred_labels = is_positive - is_positive.mean()
-    lengths = np.linalg.norm(columns, axis=0) * np.linalg.norm(centred_labels)
-    correlations: Floats = centred_labels @ columns / lengths
+    products_of_lengths = np.linalg.norm(columns, axis=0) * np.linalg.norm(centred_labels)
+    correlations: Floats = centred_labels @ columns / products_of_lengths
     return correlations
 
 
 def _spreads(squared_correlations: Floats, n_samples: int) -> Floats:
-    """The mean squared correlation of each share of the columns, those that fit best, times P − 1.
+    """The mean squared correlation over the best features, times P − 1, for each share of them.
+
+    The factor makes the mean over all features 1 on average in noise.
 
     Parameters
     ----------
@@ -177,9 +199,11 @@ def _spreads(squared_correlations: Floats, n_samples: int) -> Floats:
 
     Returns
     -------
-    (draws, SPREAD_SHARES)
+    (draws, shares) for each of `SPREAD_SHARES`: all features, the best tenth, the best hundredth.
     """
     n_features = squared_correlations.shape[1]
+    # In ascending order a share of best features starts here. `partition` puts in their place the
+    # entries at these starts; the larger ones come after each.
     starts = [n_features - max(1, round(share * n_features)) for share in SPREAD_SHARES]
     ranked = np.partition(squared_correlations, starts, axis=1)
     means = [ranked[:, start:].mean(axis=1) for start in starts]
@@ -189,18 +213,19 @@ def _spreads(squared_correlations: Floats, n_samples: int) -> Floats:
 def draw_path_losses(
     correlations: Floats, n_dimensions: int, n_steps: int, rng: np.random.Generator
 ) -> Floats:
-    """The share of the labels that forward stepwise least squares leaves: (draws, steps).
+    """The share of the labels' squares that forward stepwise least squares leaves: (draws, steps).
 
-    Columns and residual are known by their coordinates in a frame that grows: its first axis are
-    the labels, and every step adds the axis along which the column that it takes leaves the frame.
-    All other columns have a random coordinate there.
+    Columns and residual are represented by coordinates in an orthonormal frame that grows. Its
+    first axis is the labels. Every step takes the column of largest gain, and adds an axis along
+    the part of this column outside the frame. The other columns get a random coordinate along the
+    new axis.
 
     Parameters
     ----------
-    correlations : (draws, features) of the columns with the labels.
-    n_dimensions : of the space of columns.
+    correlations : (draws, features) of the features with the labels.
+    n_dimensions : of the space of centred columns.
     n_steps : number of columns to take.
-    rng : random numbers.
+    rng : random numbers; its state advances.
     """
     state = _FramePath(_best_columns(correlations), n_dimensions, n_steps)
     losses = np.empty((len(correlations), n_steps))
@@ -210,7 +235,7 @@ def draw_path_losses(
 
 
 def _best_columns(correlations: Floats) -> Floats:
-    """The `MAX_PATH_COLUMNS` correlations of largest absolute value in every draw."""
+    """The correlations of largest absolute value in every draw: (draws, ≤ `MAX_PATH_COLUMNS`)."""
     n_left_out = correlations.shape[1] - MAX_PATH_COLUMNS
     if n_left_out <= 0:
         return correlations
@@ -219,66 +244,93 @@ def _best_columns(correlations: Floats) -> Floats:
 
 
 class _FramePath:
-    """Forward paths of many draws at once, in the coordinates of their frames.
+    """The state of forward paths of many draws at once, in the coordinates of their frames.
+
+    Every draw has a frame, orthonormal axes that grow in number: axis 0 is the labels, and step k
+    adds axis k. All columns and the labels have length 1.
 
     Attributes
     ----------
+    n_dimensions : of the space in which the columns lie.
+    n_taken : number of columns taken so far.
     coordinates : (draws, columns, axes) of the columns along the axes of the frame; zero along
-        axes that are not there yet.
-    squares_outside_frame : (draws, columns) squared lengths of the columns outside the frame.
-    products : (draws, columns) C, of the columns with the residual of the labels.
-    squares_outside_span : (draws, columns) L, squared lengths of the columns outside the span of
-        those taken.
-    taken_directions : (draws, steps, axes) the orthonormal directions taken.
-    loss : (draws,) what is left of the labels, whose length is 1.
+        axes that have not been added yet.
+    squares_outside_frame : (draws, columns) squared lengths of the columns' parts outside the
+        frame.
+    products : (draws, columns) C, scalar products of the columns with the residual of the labels.
+    squares_outside_span : (draws, columns) L, squared lengths of the columns' parts outside the
+        span of the columns taken (plus a small margin).
+    taken_directions : (draws, steps, axes) orthonormal basis of the span of the columns taken; zero
+        for steps to come.
+    loss : (draws,) squared length of the residual of the labels.
     """
 
     def __init__(self, correlations: Floats, n_dimensions: int, n_steps: int) -> None:
         """Start with the labels as the only axis of the frame, and no column taken.
 
+        The frame of a draw is a set of orthonormal axes in which its columns have coordinates.
+
         Parameters
         ----------
-        correlations : (draws, columns) of columns of length 1 with the labels, of length 1 too.
-        n_dimensions : of the space of columns.
+        correlations : (draws, columns) of the columns with the labels; all have length 1, so that
+            these are scalar products.
+        n_dimensions : of the space in which the columns lie.
         n_steps : number of columns that will be taken.
         """
         n_draws, n_columns = correlations.shape
         self.n_dimensions = n_dimensions
         self.n_taken = 0
 
-        # The frame: axis 0 are the labels, and every step will add an axis.
+        # The frame: axis 0 is the labels, and every step will add an axis.
         n_axes = 1 + n_steps
         self.coordinates = np.zeros((n_draws, n_columns, n_axes))
         self.coordinates[:, :, 0] = correlations
         self.squares_outside_frame = 1 - correlations**2
 
-        # The path: all of the labels is left, and columns have their full length, 1. The margin
-        # keeps gains finite when a column is taken and nothing of it is left.
+        # The path: the residual is all of the labels, and columns have their full length, 1. The
+        # margin keeps the gain C²/L finite for a column that was taken, whose L is 0 otherwise.
         self.loss = np.ones(n_draws)
         self.products = correlations.copy()
         self.squares_outside_span = np.full((n_draws, n_columns), 1 + SMALLEST_SQUARED_LENGTH)
         self.taken_directions = np.zeros((n_draws, n_steps, n_axes))
 
     def take_next_column(self, rng: np.random.Generator) -> Floats:
-        """Take the column of largest gain in every draw; (draws,) the loss that is left."""
-        # The gain is C²/L: C of a column with the residual, L its squared length outside the span.
-        gains = self.products**2 / self.squares_outside_span
-        best = gains.argmax(axis=1)
+        """One step of forward selection: take the column of largest gain in every draw.
 
-        # The direction that these columns add; the frame is made to hold it.
+        Every draw has a frame, orthonormal axes in which its columns have coordinates; the step
+        adds an axis. Let z be a column, r the residual of the labels, and u the direction that the
+        column taken adds to the span of those before. With the scalar products
+
+            C = r·z (`products`),   V = z·u,   ρ = r·u,
+
+        and the squared length L of z outside the span (`squares_outside_span`), projecting u out of
+        r and z changes C by −ρV, L by −V², and the loss |r|² by −ρ². The state is updated in place.
+
+        In `einsum`, d counts draws, c columns and a axes of the frame.
+
+        Returns
+        -------
+        (draws,) the loss after this step.
+        """
+        # Taking a column lowers the loss by the gain C²/L.
+        gains = self.products**2 / self.squares_outside_span
+        best = gains.argmax(axis=1)  # (draws,)
+
+        # With an axis along these columns, the frame contains them. Their part outside the
+        # directions taken before is the new direction u.
         self._add_axis(best, rng)
         draws = np.arange(len(best))
         taken_columns = self.coordinates[draws, best]  # (draws, axes)
-        direction = self._direction_of(taken_columns)
+        direction = self._direction_of(taken_columns)  # u, (draws, axes)
 
-        # The residual has no part along the directions taken before. So C of a column taken is its
-        # length along the new direction times d, the part of the residual along that direction.
+        # ρ: the residual is orthogonal to the directions taken before, so that for the column taken
+        # C = (z·u)(r·u).
         length_along_direction = np.einsum("da,da->d", taken_columns, direction)
-        residual_part = self.products[draws, best] / length_along_direction  # d, (draws,)
+        residual_part = self.products[draws, best] / length_along_direction  # ρ, (draws,)
 
-        # Take the direction out of the residual and of all columns, whose parts along it are V.
+        # Project u out of the residual and all columns.
         column_parts = np.einsum("dca,da->dc", self.coordinates, direction)  # V, (draws, columns)
-        self.products -= residual_part[:, None] * column_parts  # C ← C − dV
+        self.products -= residual_part[:, None] * column_parts  # C ← C − ρV
         self.squares_outside_span -= column_parts**2  # L ← L − V²
         self.loss = self.loss - residual_part**2
         self.taken_directions[:, self.n_taken] = direction
@@ -286,40 +338,48 @@ class _FramePath:
         return self.loss
 
     def _add_axis(self, best: np.ndarray, rng: np.random.Generator) -> None:
-        """Add an axis to the frame, in every draw along what its best column has outside.
+        """Add an axis to every draw's frame, along the part of its best column outside the frame.
 
-        This fills in the coordinates of all columns along the axis, and lowers what they have
-        outside the frame.
+        The frame is a set of orthonormal axes in which the columns have coordinates. Those along
+        the new axis are drawn and written into `coordinates`, and `squares_outside_frame` becomes
+        smaller by their squares.
+
+        The part of another column outside the frame points in a random direction of the remaining
+        dimensions, like a vector of Gaussians: g along the axis, and others with the sum of squares
+        χ². So if that part has the squared length s, the coordinate is √s·g/√(g² + χ²).
 
         Parameters
         ----------
-        best : (draws,) the columns that are taken now.
+        best : (draws,) index of the column that each draw takes now.
+        rng : random numbers; its state advances.
         """
         draws = np.arange(len(best))
-        new_axis = 1 + self.n_taken  # as many axes as there are by now have the numbers before
+        new_axis = 1 + self.n_taken  # index of the axis: 0 is the labels, then one for each step
         n_dimensions_left = self.n_dimensions - new_axis
 
-        # What a column has outside the frame has a random direction in the dimensions left: that of
-        # a vector of Gaussians, g along the axis and others with the sum of squares χ². Of its
-        # length outside the frame the share g/√(g² + χ²) lies along the axis.
-        gaussians = rng.standard_normal(self.squares_outside_frame.shape)
-        other_squares = rng.chisquare(n_dimensions_left - 1, self.squares_outside_frame.shape)
+        shape = self.squares_outside_frame.shape  # (draws, columns)
+        gaussians = rng.standard_normal(shape)  # g
+        other_squares = rng.chisquare(n_dimensions_left - 1, shape)  # χ²
         along_axis = gaussians * np.sqrt(
             self.squares_outside_frame / (gaussians**2 + other_squares)
         )
-        # The best columns made the axis: they have all of that length along it.
+        # The best column defines the axis: its part outside the frame lies along the axis.
         along_axis[draws, best] = np.sqrt(self.squares_outside_frame[draws, best])
 
         self.coordinates[:, :, new_axis] = along_axis
-        # Rounding may leave less than nothing.
+        # Rounding may make the difference negative.
         self.squares_outside_frame = np.maximum(self.squares_outside_frame - along_axis**2, 0.0)
 
     def _direction_of(self, columns: Floats) -> Floats:
-        """The part of one column a draw outside the directions taken, scaled to length 1.
+        """In every draw, the part of one column outside the directions taken, scaled to length 1.
 
         Parameters
         ----------
-        columns : (draws, axes)
+        columns : (draws, axes) coordinates of one column in every draw.
+
+        Returns
+        -------
+        (draws, axes)
         """
         components = np.einsum("da,dsa->ds", columns, self.taken_directions)
         outside = columns - np.einsum("ds,dsa->da", components, self.taken_directions)
@@ -330,24 +390,26 @@ class _FramePath:
 
 @dataclass(frozen=True, eq=False)
 class RidgeModel:
-    """Ridge regressions on the columns of a random table, as the labels see them.
+    """A model from which the fits of ridge regressions on random tables are drawn.
 
-    With the labels as first axis, the first row of the table Z is c, the columns' correlations with
-    the labels, and Z′ the rest. Inverting ZZᵀ + λ by blocks, the share of the labels that a ridge λ
-    fits is
+    Let Z be a table of N normalised columns in coordinates whose first axis is the labels. Its
+    first row is c, the correlations of the columns with the labels; Z′ is the other rows. By
+    inverting ZZᵀ + λ in blocks, the share of the labels that a ridge regression with penalty λ fits
+    is
 
         s/(λ + s),   s = |c|²(1 − h),   h = cᵀH′c/|c|²,   H′ = Z′ᵀ(Z′Z′ᵀ + λ)⁻¹Z′.
 
-    The axes of Z′ have no preferred direction among the columns. So h is a mean of the eigenvalues
-    of H′ with random weights, the squares of a random unit vector of N coordinates, whatever c is.
+    The principal axes of Z′ have random directions, independent of c. So h is a weighted mean of
+    the eigenvalues of H′. The weights are the squared coordinates of a random unit vector in N
+    dimensions, whatever c is.
 
     Attributes
     ----------
-    ridges : (ridges,) λ.
+    ridges : (ridges,) the penalties λ.
     shrinkages : (axes, ridges) the eigenvalues of H′ that are not zero.
-    n_parameters : (ridges,) tr H of the whole table.
+    n_parameters : (ridges,) tr H of the whole table, the effective number of free parameters.
     n_features : N.
-    n_dimensions : P − 1.
+    n_dimensions : P − 1 for P samples.
     """
 
     ridges: Floats
@@ -357,21 +419,22 @@ class RidgeModel:
     n_dimensions: int
 
     def draw_fits(self, squared_length: Floats, rng: np.random.Generator) -> Floats:
-        """How much of the labels each ridge fits, relative to chance: (draws, ridges).
+        """Draw how much of the labels each ridge regression fits: (draws, ridges).
 
-        A ridge λ fits the share s/(λ + s) of the labels, s = |c|²(1 − h), where c are the
-        correlations of the columns with the labels, and h is a mean of N shrinkages with random
-        weights.
+        A ridge regression with penalty λ fits the share s/(λ + s) of the labels' squares. Here
+        s = |c|²(1 − h), c are the correlations of the N columns with the labels, and h is a mean of
+        N eigenvalues (the shrinkages, most of them zero if N is large) with random weights. The
+        share is divided by what is expected by chance.
 
         Parameters
         ----------
         squared_length : (draws,) |c|².
-        rng : random numbers.
+        rng : random numbers; its state advances.
         """
+        # The weights are squares of N Gaussians, divided by their sum. Those of the shrinkages that
+        # are zero count only for the sum, and are drawn together as a χ².
         n_draws = len(squared_length)
         n_axes = len(self.shrinkages)
-        # Weights are squares of N Gaussians. Behind the first axes shrinkages are zero: weights
-        # there add nothing to the mean but their sum, by which all is divided.
         weights = rng.standard_normal((n_draws, n_axes)) ** 2
         weight_of_zeros = np.zeros(n_draws)
         if self.n_features > n_axes:
@@ -379,37 +442,40 @@ class RidgeModel:
         total_weight = weights.sum(axis=1) + weight_of_zeros
         h = (weights @ self.shrinkages) / total_weight[:, None]  # (draws, ridges)
 
-        # By chance each free parameter fits the share 1/(P − 1).
         s = squared_length[:, None] * (1 - h)
-        fitted = s / (self.ridges + s)
-        relative_to_chance: Floats = self.n_dimensions * fitted / self.n_parameters
+        fitted_share = s / (self.ridges + s)
+        # By chance each free parameter fits the share 1/(P − 1).
+        relative_to_chance: Floats = self.n_dimensions * fitted_share / self.n_parameters
         return relative_to_chance
 
 
 def make_ridge_model(n_dimensions: int, n_features: int, rng: np.random.Generator) -> RidgeModel:
-    """The ridge regressions of tables of a size; none where the test makes none.
+    """The model of ridge regressions on random tables Z of a given size.
+
+    For a table that is too large the test makes no ridge regressions, and the model has none.
 
     Parameters
     ----------
-    n_dimensions : P − 1, of the space of columns; one of them are the labels.
+    n_dimensions : P − 1, the dimensions of centred columns of P samples; the labels are one axis.
     n_features : N.
-    rng : random numbers.
+    rng : random numbers; its state advances.
     """
     n_samples = n_dimensions + 1
     if min(n_samples, n_features) > MAX_AXES:
         return _no_ridges(n_dimensions, n_features)
 
-    # The spectrum of the whole table Z gives the ridges, as the test chooses them. Columns have
-    # length 1, of which every dimension has its share.
-    share_of_dimension = 1 / n_dimensions
-    eigenvalues = share_of_dimension * mean_spectrum(n_dimensions, n_features, rng)
+    # The penalties, as in the test: each leaves the regression a given share of the free parameters
+    # of least squares, which depends on the eigenvalues of ZZᵀ. Columns of Z have length 1, so that
+    # their entries have the variance 1/(P − 1).
+    variance = 1 / n_dimensions
+    eigenvalues = variance * mean_spectrum(n_dimensions, n_features, rng)
     ridges = np.array([ridge_of_share(eigenvalues, share) for share in RIDGE_SHARES])
 
-    # Fits are drawn by the spectrum of the table without its dimension along the labels, Z′.
-    eigenvalues_of_rest = share_of_dimension * mean_spectrum(n_dimensions - 1, n_features, rng)
+    # Fits are drawn with the eigenvalues of Z′Z′ᵀ: Z′ is Z without its row along the labels.
+    eigenvalues_without_labels = variance * mean_spectrum(n_dimensions - 1, n_features, rng)
     return RidgeModel(
         ridges=ridges,
-        shrinkages=_shrinkages(eigenvalues_of_rest, ridges),
+        shrinkages=_shrinkages(eigenvalues_without_labels, ridges),
         n_parameters=_shrinkages(eigenvalues, ridges).sum(axis=0),
         n_features=n_features,
         n_dimensions=n_dimensions,
@@ -417,6 +483,7 @@ def make_ridge_model(n_dimensions: int, n_features: int, rng: np.random.Generato
 
 
 def _no_ridges(n_dimensions: int, n_features: int) -> RidgeModel:
+    """A model without any ridge regression."""
     return RidgeModel(
         ridges=np.zeros(0),
         shrinkages=np.zeros((0, 0)),
@@ -433,29 +500,39 @@ def _shrinkages(eigenvalues: Floats, ridges: Floats) -> Floats:
 
 
 def mean_spectrum(n_rows: int, n_columns: int, rng: np.random.Generator) -> Floats:
-    """`random_spectrum`, ascending, averaged over so many tables that it hardly scatters."""
+    """The mean of `random_spectrum`, ascending, over enough tables to make its noise small."""
     n_eigenvalues = min(n_rows, n_columns)
     n_tables = ceil(EIGENVALUES_TO_AVERAGE / n_eigenvalues)
     spectra = [random_spectrum(n_rows, n_columns, rng) for _ in range(n_tables)]
     mean: Floats = np.mean(spectra, axis=0)
-    # The sum is known: of so many squares.
+    # Their expected sum is known: that of all squared entries, each 1 on average.
     return mean * (n_rows * n_columns / mean.sum())
 
 
 def random_spectrum(n_rows: int, n_columns: int, rng: np.random.Generator) -> Floats:
-    """The eigenvalues of ZZᵀ that are not zero, ascending, Z having n_rows × n_columns Gaussians.
+    """Draw the nonzero eigenvalues of ZZᵀ, where Z has n_rows × n_columns standard Gaussians.
 
-    They are those of BBᵀ, where B is bidiagonal with independent entries √χ² (Dumitriu and Edelman
-    2002): with m the smaller and n the larger side, of n, n − 1, … degrees of freedom on the
-    diagonal, and m − 1, m − 2, … below it.
+    They have the same distribution as the eigenvalues of BBᵀ with a bidiagonal matrix B of
+    independent entries (Dumitriu and Edelman 2002). With m = min(n_rows, n_columns) and n the
+    larger side, these are √χ² with
+
+        n, n − 1, …, n − m + 1 degrees of freedom on the diagonal, and
+        m − 1, m − 2, …, 1 degrees of freedom below the diagonal.
+
+    Returns
+    -------
+    (m,) ascending.
     """
-    smaller = min(n_rows, n_columns)
-    larger = max(n_rows, n_columns)
-    diagonal = np.sqrt(rng.chisquare(larger - np.arange(smaller)))
-    below = np.sqrt(rng.chisquare(smaller - 1 - np.arange(smaller - 1)))
-    squares = diagonal**2
-    squares[1:] += below**2
+    m = min(n_rows, n_columns)
+    n = max(n_rows, n_columns)
+    diagonal = np.sqrt(rng.chisquare(n - np.arange(m)))
+    below_diagonal = np.sqrt(rng.chisquare(m - 1 - np.arange(m - 1)))
+
+    # BBᵀ is tridiagonal.
+    diagonal_of_product = diagonal**2
+    diagonal_of_product[1:] += below_diagonal**2
+    off_diagonal_of_product = diagonal[:-1] * below_diagonal
     eigenvalues: Floats = eigh_tridiagonal(
-        squares, diagonal[:-1] * below, eigvals_only=True, check_finite=False
+        diagonal_of_product, off_diagonal_of_product, eigvals_only=True, check_finite=False
     )
     return np.maximum(eigenvalues, SMALLEST_EIGENVALUE)

@@ -1,9 +1,10 @@
 """The power of the test before the study: how often would it see an effect of a given size?
 
-The test's last stage compares the statistics of the labels with those of shuffled ones. Here both
-are drawn from a model of independent Gaussian features (`drawn_statistics`), a few thousand times,
-without tables. The level is what the proofs before the shuffles leave of it; that a proof convinces
-where the shuffles do not is left out.
+The last stage of the test compares the statistics of the observed labels with those of shuffled
+labels. Here both are drawn a few thousand times from a model of independent Gaussian features
+(`drawn_statistics`), without making tables. The level is the part of the level that the proofs
+before the shuffles leave. The power does not count studies in which a proof convinces although the
+shuffles do not.
 """
 
 from __future__ import annotations
@@ -32,24 +33,25 @@ from chanceline.significance.union_bound import UnionBound
 
 
 class NumberOfDraws(NamedTuple):
-    """Tables drawn without the effect, for what shuffles give, and with it."""
+    """How many tables are drawn: without the effect (in place of shuffles), and with the effect."""
 
     null: int
     effect: int
 
 
-# Of a power that is told, whose standard error is below 0.01 then.
+# For a power that is reported: its standard error is then below 0.01.
 DRAWS = NumberOfDraws(null=18_000, effect=9_000)
-# Of sizes that are tried on the way to a power, and of the points of a picture.
+# For sample sizes that are tried in a search, and for the points of a figure.
 ROUGH_DRAWS = NumberOfDraws(null=6_000, effect=3_000)
-# The level is moved by this share of it, both ways, to see how much the power depends on it.
+# The density of p-values at the level is counted in a window of this share of the level to either
+# side.
 LEVEL_SHARE = 0.3
-# The path of six steps needs dimensions to go on in.
+# The forward path of six steps needs enough dimensions.
 FEWEST_SAMPLES_FOR_POWER = 12
-# Numbers of samples are asked about until the next would differ by less than this share.
+# The search for a sample size ends when the next size would differ by at most this share.
 SAMPLES_TOLERANCE = 0.01
 MAX_SIZES_TRIED = 12
-# Of the sample size at which the power is reached: where a picture shows it.
+# The sample sizes of a power curve, relative to the size of the plan.
 CURVE_RATIOS = (0.35, 0.5, 0.65, 0.8, 1.0, 1.25, 1.6)
 
 
@@ -151,7 +153,19 @@ def samples_for_effect(  # noqa: PLR0913
 
 
 def power_curve(plan: PowerPlan, *, seed: int = 0) -> list[PowerPlan]:
-    """The power at several sample sizes around that of a plan, in ascending order, roughly."""
+    """The power at several sample sizes around that of a plan, roughly.
+
+    Fewer tables are drawn than for the plan, so that the powers have larger standard errors.
+
+    Parameters
+    ----------
+    plan : the study whose sample size is varied.
+    seed : of the draws.
+
+    Returns
+    -------
+    One plan for each sample size, in ascending order.
+    """
     study = EffectStudy(
         n_features=plan.n_features,
         effect=plan.effect,
@@ -172,7 +186,10 @@ def _checked_study(  # noqa: PLR0913
     level: float,
     seed: int,
 ) -> EffectStudy:
-    """The study of these numbers; InputError names the one that is not within its limits."""
+    """A study from arguments of the user, which are checked.
+
+    `InputError` names the first argument that is not a number within its limits.
+    """
     n_features = whole_number(n_features, "the number of features", at_least=1, at_most=MAX_COUNT)
     return EffectStudy(
         n_features=n_features,
@@ -191,7 +208,17 @@ def _checked_study(  # noqa: PLR0913
 
 @dataclass(frozen=True)
 class EffectStudy:
-    """A study that is planned, of any number of samples; attributes as in `PowerPlan`."""
+    """A planned study whose number of samples is still open.
+
+    Attributes
+    ----------
+    n_features : N.
+    effect : distance of the class means, in standard deviations within classes.
+    features_with_effect : how many of the features have it.
+    balance : share of one class.
+    level : of the test.
+    seed : of the draws.
+    """
 
     n_features: int
     effect: float
@@ -201,7 +228,8 @@ class EffectStudy:
     seed: int
 
     def power_with(self, n_samples: int, draws: NumberOfDraws) -> PowerPlan:
-        """How often the test sees the effect with so many samples."""
+        """The power with this number of samples: how often the test sees the effect."""
+        # Both classes have at least one sample.
         positives = min(max(1, round(self.balance * n_samples)), n_samples - 1)
         design = EffectDesign(
             n_samples=n_samples,
@@ -223,41 +251,52 @@ class EffectStudy:
         )
 
     def samples_for(self, power: float) -> PowerPlan:
-        """About the smallest number of samples that sees the effect with this probability.
+        """Find about the smallest number of samples with which the test has the power wanted.
 
-        Sizes are tried, each guessed from the power of the one before, until the next would hardly
-        differ. The guess is by a straight line: the normal quantile of the power rises nearly so
-        with √P, the root of the number of samples. For an effect d in one feature, and a share s of
-        one class, its slope is d√(s(1−s)).
+        Let z(P) be the normal quantile of the power with P samples. It is nearly a straight line in
+        √P. For an effect d in one feature, and a share s of one class, the slope is d√(s(1−s)). So
+        the power at one size P gives a better guess (Newton's method with a fixed slope),
+
+            √P_next = √P + (z_wanted − z(P))/slope.
+
+        Sizes are tried with few draws until the next size would hardly differ. The power of the
+        last size tried is then estimated with many draws.
+
+        Parameters
+        ----------
+        power : the probability wanted, between 0 and 1.
         """
         slope = self.effect * sqrt(self.balance * (1 - self.balance))
         z_wanted = float(ndtri(power))
-        # The size sought is above `too_few` and at most `enough`, as is every size that is tried.
+
+        # Bisection limits: the size sought is above `too_few` and at most `enough`.
         too_few = FEWEST_SAMPLES_FOR_POWER - 1
         enough = MAX_COUNT
         next_size = self._first_guess(z_wanted, slope)
         for _ in range(MAX_SIZES_TRIED):
-            tried = next_size
-            rough_power = self.power_with(tried, ROUGH_DRAWS).power
+            size = next_size
+            rough_power = self.power_with(size, ROUGH_DRAWS).power
             if rough_power < power:
-                too_few = tried
+                too_few = size
             else:
-                enough = tried
+                enough = size
 
-            # The size at which the line reaches the quantile wanted, moved between the limits.
             change_of_root = (z_wanted - _quantile_of(rough_power)) / slope
-            size_by_line = ceil(max(sqrt(tried) + change_of_root, 0.0) ** 2)
+            size_by_line = ceil(max(sqrt(size) + change_of_root, 0.0) ** 2)
             next_size = min(max(size_by_line, too_few + 1), enough)
-            if abs(next_size - tried) <= SAMPLES_TOLERANCE * tried:
+            if abs(next_size - size) <= SAMPLES_TOLERANCE * size:
                 break
-        # The last two sizes hardly differ. The one that was tried is taken, its power drawn anew
-        # with more draws.
-        return self.power_with(tried, DRAWS)
+        # `next_size` hardly differs from the last size tried.
+        return self.power_with(size, DRAWS)
 
     def _first_guess(self, z_wanted: float, slope: float) -> int:
-        """The samples with which the largest of N correlations sees the effect in one feature."""
-        z_seen = float(-ndtri(self.level / (2 * self.n_features)))
-        guess = ceil(max((z_seen + z_wanted) / slope, 0.0) ** 2)
+        """The sample size for a two-sided z-test of each feature, with Bonferroni over features.
+
+        Its z has the mean √P·slope and variance 1. So its power has the quantile `z_wanted` if the
+        mean is larger than the critical value by `z_wanted`.
+        """
+        z_critical = float(-ndtri(self.level / (2 * self.n_features)))
+        guess = ceil(max((z_critical + z_wanted) / slope, 0.0) ** 2)
         if guess > MAX_COUNT:
             raise InputError(
                 f"more than {MAX_COUNT:,} samples would be needed; ask about a larger effect."
@@ -266,7 +305,10 @@ class EffectStudy:
 
 
 def _quantile_of(power: float) -> float:
-    """The normal quantile of a share of `ROUGH_DRAWS`, finite where it is 0 or 1."""
+    """The normal quantile of a power that was estimated with `ROUGH_DRAWS`.
+
+    A power of 0 or 1 is moved inwards by half a draw, so that its quantile is finite.
+    """
     half_a_draw = 0.5 / ROUGH_DRAWS.effect
     return float(ndtri(min(max(power, half_a_draw), 1 - half_a_draw)))
 
@@ -281,29 +323,33 @@ class PowerEstimate(NamedTuple):
 def estimate_power(
     design: EffectDesign, level: float, seed: int, draws: NumberOfDraws
 ) -> PowerEstimate:
-    """The power of a design: the share of tables drawn with its effect that the test convinces of.
+    """Estimate the power of a design from random tables.
 
-    Their p-values are places among tables drawn without the effect.
+    The power is the share of tables with the effect whose p-value is at most the level of the
+    shuffles. The p-value of a table is its rank among tables drawn without the effect, which stand
+    for its shuffles.
 
     Parameters
     ----------
     design : of the tables with the effect.
     level : of the whole test.
     seed : of the draws.
-    draws : how many.
+    draws : numbers of tables without and with the effect.
     """
-    # The path of the test by default. It is short enough for any number of samples that is asked
-    # about, and for these features.
+    # Steps of the forward stepwise path: the default of the test. (There are enough samples for so
+    # many steps: at least `FEWEST_SAMPLES_FOR_POWER`.)
     n_steps = min(TestSettings().largest, design.n_features)
     spectrum_rng, null_rng, effect_rng = np.random.default_rng(seed).spawn(3)
     ridge_model = make_ridge_model(design.n_dimensions, design.n_features, spectrum_rng)
 
-    # The p-value of every table with the effect, and how many of them convince.
+    # The losses (statistics that are small for a good fit) of all tables.
     noise = design.without_effect()
     null = draw_member_losses(noise, ridge_model, draws.null, n_steps=n_steps, rng=null_rng)
     with_effect = draw_member_losses(
         design, ridge_model, draws.effect, n_steps=n_steps, rng=effect_rng
     )
+
+    # The share of tables that convince.
     pvalues = pvalues_among(with_effect, null)
     shuffle_level = level_of_shuffles(design, level)
     power = float(np.mean(pvalues <= shuffle_level))
@@ -311,30 +357,44 @@ def estimate_power(
 
 
 def _error_of_power(power: float, pvalues: Floats, level: float, draws: NumberOfDraws) -> float:
-    """The standard error of a power: the share of p-values up to the level.
+    """The standard error of an estimated power, the share of p-values up to the level.
+
+    With the power π, the level a, n₁ draws with the effect, n₀ draws without it, and the density
+    f(a) of the p-values at the level, the variance has two parts:
+
+    * π(1 − π)/n₁, because the power is a share of n₁ draws;
+    * f(a)²·a(1 − a)/n₀, because p-values are shares of n₀ draws. A p-value near the level has the
+      variance a(1 − a)/n₀. Moving the p-values has the same effect as moving the level, and this
+      changes the power at the rate f(a).
 
     Parameters
     ----------
-    pvalues : (draws with the effect,) places among the draws without it.
+    power : π.
+    pvalues : (draws with the effect,)
+    level : a.
+    draws : n₀ as `null`, n₁ as `effect`.
     """
-    # By the draws with the effect: the power is a share of these, which scatters as a binomial.
-    variance_by_effect = power * (1 - power) / draws.effect
+    variance_of_effect_draws = power * (1 - power) / draws.effect
 
-    # By the draws without it: a p-value is a share of these. One at the level has the variance
-    # level·(1 − level)/draws, and it is the same whether the p-values move or the level does.
-    # When the level moves, the power moves by as much times the density of p-values at the level,
-    # which is counted in a window around it.
+    # f(a): the share of p-values in a window around the level, divided by the window's width.
     half_width = LEVEL_SHARE * level
-    density = np.mean(np.abs(pvalues - level) <= half_width) / (2 * half_width)
-    variance_by_null = density**2 * level * (1 - level) / draws.null
-    return float(np.sqrt(variance_by_effect + variance_by_null))
+    is_in_window = np.abs(pvalues - level) <= half_width
+    density = np.mean(is_in_window) / (2 * half_width)
+    variance_of_null_draws = density**2 * level * (1 - level) / draws.null
+    return float(np.sqrt(variance_of_effect_draws + variance_of_null_draws))
 
 
 def level_of_shuffles(design: EffectDesign, level: float) -> float:
-    """The p-value up to which shuffles convince: the level, less what is spent before them.
+    """The part of the level that is left for the shuffles.
 
-    The test first tries to prove structure by a bound on the chance of any rule, and each stage of
-    these proofs has a part of the level. How much that is follows from the size of the study.
+    Before labels are shuffled, the test tries to prove structure by bounds on the probability of
+    rules. Each stage of these proofs spends a part of the level, which depends on the size of the
+    study.
+
+    Parameters
+    ----------
+    design : the size of the study.
+    level : of the whole test.
     """
     bounds = UnionBound(
         sizes=NullSizes(
@@ -342,30 +402,31 @@ def level_of_shuffles(design: EffectDesign, level: float) -> float:
         ),
         n_features=design.n_features,
         intercept=True,
-        errors=0,  # by the first stage; the second counts them after looking
+        errors=0,  # allowed in the first stage; the second stage counts errors after looking
     )
-    # Of the number of shuffles it matters only that there are some.
+    # The spending depends only on whether there are shuffles at all, not on their number.
     spending = bounds.spending(level, n_shuffles=DRAWS.null, has_stage2=True)
     return level - spending.spent_before_shuffles
 
 
 def pvalues_among(losses: MemberArrays, null: MemberArrays) -> Floats:
-    """The p-value of every row of losses, as if it were the observed one and the null its shuffles.
+    """The permutation p-value of every row of losses, with the draws of the null as its shuffles.
 
-    A row is the losses of one labelling, in the columns of several members. The statistic, large
-    for small losses, is that of `combination`:
+    A row is the losses of one labelling. They come in families, the members, each with several
+    columns. As in `combination`, the statistic is large for small losses:
 
-        T = Σ_member 1/q,    p = (1 + #{draws of the null whose T is at least that of the row})
-                                 / (1 + draws),
+        T = Σ_member 1/q,
+        p = (1 + #{draws of the null whose T is at least that of the row})/(1 + #{draws}).
 
-    where q is the place of the row among the draws by its best column of the member
-    (`_places_among`). The ones count the row itself, which is one of its own shuffles. The T of the
-    draws are taken without the row: one more among thousands moves no place by more than one.
+    Here q is the rank of the row among the draws by its best column of the member
+    (`_ranks_by_best_column`). The row counts as one of its own shuffles, hence the ones. The T of
+    the draws are computed without the row, for speed: one row more among thousands of draws changes
+    a rank by at most one.
 
     Parameters
     ----------
-    losses : of every member (rows, columns).
-    null : of every member (draws, columns).
+    losses : one array (rows, columns) for each member.
+    null : one array (draws, columns) for each member.
 
     Returns
     -------
@@ -373,8 +434,9 @@ def pvalues_among(losses: MemberArrays, null: MemberArrays) -> Floats:
     """
     totals = np.zeros(len(losses.path))  # T
     for member, null_member in zip(losses, null, strict=True):
-        totals += 1 / _places_among(member, null_member)
+        totals += 1 / _ranks_by_best_column(member, null_member)
 
+    # The same T of every draw, ranked among the draws.
     null_totals = np.sort(combine_losses(null).totals)
     n_draws = len(null_totals)
     n_draws_below = np.searchsorted(null_totals, totals, side="left")  # T strictly below the row's
@@ -383,22 +445,22 @@ def pvalues_among(losses: MemberArrays, null: MemberArrays) -> Floats:
     return pvalues
 
 
-def _places_among(losses: Floats, null: Floats) -> Ints:
-    """The place of every row among the draws of the null, by its best column; 1 is the best.
+def _ranks_by_best_column(losses: Floats, null: Floats) -> Ints:
+    """The rank of every row among the draws of the null, each by its best column; 1 is the best.
 
-    In each column a row has a rank: the number of draws whose loss is no larger, and one for the
-    row itself. (`rank_among` takes off a fraction below one half, which orders equal ranks.) The
-    smallest rank is that of its best column. The place is the number of draws whose own smallest
-    rank is no larger, and again one for the row itself.
+    In each column a row has a rank: the number of draws whose loss is no larger, plus one for the
+    row itself. (`rank_among` subtracts a fraction below one half, which orders equal ranks in
+    different columns.) The best column is the one with the smallest rank. The rank returned is the
+    number of draws whose own smallest rank is no larger, again plus one for the row itself.
 
     Parameters
     ----------
-    losses : (rows, columns) of one member.
-    null : (draws, columns) of the same member.
+    losses : (rows, columns) of one family of losses.
+    null : (draws, columns) of the same family.
 
     Returns
     -------
-    (rows,)
+    (rows,) whole numbers from 1.
     """
     smallest_ranks = 1 + rank_among(losses, null).min(axis=1)
     null_smallest_ranks = np.sort(rank_losses(null).min(axis=1))

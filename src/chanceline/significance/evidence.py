@@ -1,4 +1,7 @@
-"""The features that the first line names, and what they do; which they are: `naming`."""
+"""The features that the first line of the result names, and how well they do.
+
+How these features are chosen: `naming`.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from chanceline.tables.wording import plural
 
 
 class EvidenceSource(StrEnum):
-    """What speaks for the features named."""
+    """The kind of evidence for the features named."""
 
     SHUFFLES = "shuffles"
     BOUND = "bound"
@@ -27,16 +30,16 @@ class EvidenceSource(StrEnum):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Evidence(Result):
-    """The features that the first line names.
+    """The features that the first line of the result names, and how well they do.
 
     Attributes
     ----------
     k : how many features the set has; None where the evidence is spread.
-    features : those of them that are named.
-    unsettled : the others, any of which may be there by chance.
-    errors : the fewest errors known of a rule on these features (with blocks or covariates: and on
-        those besides); None where the evidence is spread, or one feature is proven alone and no
-        rule on it was looked at.
+    features : those features of the set that are named.
+    unsettled : the other features of the set, any of which may be there by chance.
+    errors : the fewest errors of any known rule on the features of the set (with blocks or
+        covariates, the rule may use these as well); None where the evidence is spread, or one
+        feature is proven alone and no rule on it was made.
     explained, shuffled : R² of least squares on these features, and of the same procedure on
         shuffled labels; None where the features come from elsewhere.
     auc, higher_in : area under the curve of the one feature that is proven alone (for the positive
@@ -81,19 +84,19 @@ class Evidence(Result):
         return (*self.features, *(addition.feature for addition in self.additions))
 
     def summary(self) -> str:
-        """The evidence in a line, in one of three forms, and what other features add.
+        """The evidence in one line, in one of three forms, and what other features add.
 
-        * `Spread over many features`;
+        * `Spread over many features`, if no small set holds the evidence;
         * `K = 1 (g1): higher in ill, area under the curve 0.91`, for one feature that is proven
           alone;
         * `K = 2 (g1, g7): 3 errors; R² 0.70, shuffled labels 0.37 (0.29–0.48)`, for any other set.
           R² is left out if there are no shuffled labels to compare it with.
         """
-        if self.spread:
+        if self.spread:  # then there is no set, and K is None
             return "Spread over many features"
         text = f"K = {self.k} ({self._members()}): "
-        if self.auc is not None:
-            area = max(self.auc, 1 - self.auc)
+        if self.auc is not None:  # one feature that is proven alone
+            area = max(self.auc, 1 - self.auc)  # below 1/2 the negative class has higher values
             text += f"higher in {self.higher_in}, area under the curve {area:.2f}"
         else:
             text += plural(self.errors or 0, "error")
@@ -104,7 +107,7 @@ class Evidence(Result):
         return text
 
     def _members(self) -> str:
-        """`g1, g7`; or `g1 and 1 more` where one of them is not settled."""
+        """The features in words: `g1, g7`; or `g1 and 1 more` if one of them is not settled."""
         if not self.unsettled:
             return listed(self.features)
         if not self.features:
@@ -112,7 +115,7 @@ class Evidence(Result):
         return f"{listed(self.features)} and {len(self.unsettled)} more"
 
     def _additions_in_words(self) -> str:
-        """`with g7, g9 as well 0 errors instead of 8`; R² where there are no fewer."""
+        """`with g7, g9 as well 0 errors instead of 8`; R² if the errors do not become fewer."""
         names = listed([addition.feature for addition in self.additions])
         with_all = self.additions[-1]
         if self.errors is not None and with_all.errors < self.errors:
@@ -124,7 +127,7 @@ class Evidence(Result):
 
 
 def rule_evidence(plan: Plan, results: StageResults, rule: Rule) -> Evidence:
-    """A rule that the bound is about."""
+    """The evidence of a rule whose p-value is a bound."""
     evidence = Evidence(
         k=rule.n_selected,
         features=plan.names_of(rule.support),
@@ -135,10 +138,18 @@ def rule_evidence(plan: Plan, results: StageResults, rule: Rule) -> Evidence:
 
 
 def feature_evidence(plan: Plan, results: StageResults, bound: FeatureBound) -> Evidence:
-    """The evidence of one feature, whose values or ranks (not its errors) are proven by a bound."""
+    """The evidence of one feature whose relation to the labels is proven by a bound.
+
+    The bound is about the feature's values or ranks, rather than about the errors of a rule.
+
+    Parameters
+    ----------
+    plan, results : of the test, and of its stages.
+    bound : the bound, with the feature as a column of X and by name.
+    """
     column = bound.feature
     values = plan.data.X[:, column].astype(float)
-    auc = area_under_curve(values, plan.data.y > 0)
+    auc = area_under_curve(values, plan.data.y > 0)  # above 1/2: higher in the positive class
     negative, positive = plan.class_names
     evidence = Evidence(
         k=1,
@@ -148,12 +159,16 @@ def feature_evidence(plan: Plan, results: StageResults, bound: FeatureBound) -> 
         higher_in=positive if auc >= 0.5 else negative,
         by=EvidenceSource.BOUND,
     )
-    # R² beside it, if the path begins with this feature.
+    # R² is known if the forward stepwise path begins with this feature.
     return _with_fit_of_path(evidence, results.front)
 
 
 def _with_fit_of_path(evidence: Evidence, front: tuple[SizeReading, ...]) -> Evidence:
-    """R² of the path, where it has the same features; else the evidence as it is."""
+    """The evidence with R² of least squares, if the front has a set with the same features.
+
+    The front has the forward path's set of every size. If none has these features, the evidence is
+    returned as it is.
+    """
     for point in front:
         if point.features == evidence.features:
             return replace(evidence, explained=point.explained, shuffled=point.shuffled)
@@ -161,7 +176,14 @@ def _with_fit_of_path(evidence: Evidence, front: tuple[SizeReading, ...]) -> Evi
 
 
 def point_evidence(plan: Plan, results: StageResults, reading: SizeReading) -> Evidence:
-    """The evidence of the path's set of one size, with the fewest errors known on its features."""
+    """The evidence of the forward stepwise path's set of one size.
+
+    Parameters
+    ----------
+    plan, results : of the test, and of its stages.
+    reading : the set of the path with up to `reading.k` features, and its R² and p-value. Its
+        `errors` may come from a rule on other features; here they are those on its own features.
+    """
     return Evidence(
         # Fewer than `reading.k` if the path ended before it had so many features.
         k=len(reading.features),
@@ -174,5 +196,5 @@ def point_evidence(plan: Plan, results: StageResults, reading: SizeReading) -> E
 
 
 def spread_evidence(spread: SpreadReading) -> Evidence:
-    """Many features, each a little."""
+    """The evidence of all features together, where each contributes a little."""
     return Evidence(k=None, features=(), errors=None, pvalue=spread.pvalue, spread=True)

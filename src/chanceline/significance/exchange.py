@@ -9,7 +9,11 @@ from chanceline.tables.wording import plural
 
 
 def exchange_sentence(plan: Plan) -> str:
-    """`the labels of 60 samples, permuted within 4 blocks`."""
+    """How labels are redrawn under the null: `the labels of 60 samples, permuted within 4 blocks`.
+
+    With a model of covariates labels are drawn from it; under the null "coin" they are drawn by
+    fair coins. Otherwise they are permuted: within pairs, within blocks, or freely.
+    """
     sizes = plan.design.sizes
     labels = f"the labels of {units_in_words(plan)}"
     if plan.design.covariate_model is not None:

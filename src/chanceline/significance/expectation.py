@@ -1,8 +1,8 @@
-"""What to expect of the rule to use on new samples, in words, and how that goes with the verdict.
+"""What to expect of the rule on new samples, in words, and how that agrees with the verdict.
 
-Two questions have a sentence each. Does the rule know anything? It does if the area under the curve
-of samples left out lies clearly above one half, which is guessing. Is it worth using? It is if its
-error lies clearly below that of always naming the larger class.
+Two questions have a sentence each. Does the rule know anything? It does if the cross-validated area
+under the curve is clearly above one half, which is guessing. Is it worth using? It is if its error
+is clearly below that of always naming the larger class.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from chanceline.significance.evidence import Evidence
 from chanceline.significance.verdict import Verdict
 from chanceline.tables.wording import plural
 
-# An area is badly known if its interval is longer than this.
+# An area under the curve is known poorly if its confidence interval is longer than this.
 LONG_AREA_INTERVAL = 0.3
 
 
@@ -43,13 +43,16 @@ def worth_in_words(expected: ExpectedError) -> str:
 
 
 def other_size_in_words(n_few: int, difference: LossDifference, *, rule_has_many: bool) -> str:
-    """What rules of the other extent do: `with 9 features 1 ± 2 points worse`.
+    """How rules of the other size compare: `with 9 features 1 ± 2 points worse`.
+
+    There are rules on few and on many features. The one to use is of either size, and this is about
+    the other; points are per cent of samples.
 
     Parameters
     ----------
-    n_few : number of features of the rule on few
-    difference : the cross-validated error with few features less that with many
-    rule_has_many : whether the rule to use is the one on many features
+    n_few : number of features of the rule on few features.
+    difference : the cross-validated error with few features minus that with many.
+    rule_has_many : whether the rule to use is the one on many features.
     """
     if rule_has_many:
         other = f"with {plural(n_few, 'feature')}"
@@ -66,12 +69,16 @@ def reconciliation(
 ) -> str:
     """A sentence that explains why the test and cross-validation seem to contradict each other.
 
-    Empty if they do not.
+    The test asks whether features and labels are related at all; cross-validation asks whether a
+    rule learnt from these samples predicts well. The sentence is empty if the answers agree.
 
     Parameters
     ----------
-    verdict, evidence : what the test says, and the features it rests on.
-    expected : what cross-validation says of the rule to use; None if it was not cross-validated.
+    verdict, evidence : of the test.
+    expected : what cross-validation says of the rule for new samples; None if the rule was not
+        cross-validated. `knows_something` says that it is clearly better than guessing (area under
+        the curve), `better_than_majority` that it errs clearly less often than naming the larger
+        class.
     sample_count : how many independent samples there are, in words: `60 samples`, `32 groups`.
     """
     if expected is None:
@@ -95,9 +102,9 @@ def reconciliation(
 
 
 def _why_rule_lags(evidence: Evidence, expected: ExpectedError, sample_count: str) -> str:
-    """Why a rule may know nothing for certain although there is structure.
+    """Why a rule need not be clearly better than guessing although there is structure.
 
-    Parameters are those of `reconciliation`.
+    The parameters are those of `reconciliation`.
     """
     if evidence.spread:
         return (
@@ -105,7 +112,8 @@ def _why_rule_lags(evidence: Evidence, expected: ExpectedError, sample_count: st
             f"{sample_count} are too few to learn how to weigh them"
         )
     low, high = expected.auc_interval
-    if high - low > LONG_AREA_INTERVAL:
+    auc_is_known_poorly = high - low > LONG_AREA_INTERVAL
+    if auc_is_known_poorly:
         return (
             f"the test needs no rule, and {sample_count} are too few to measure what a rule made "
             "from them is worth"

@@ -1,4 +1,4 @@
-"""What cross-validation says of the rule to use, as rows of a table: number, value, meaning."""
+"""What cross-validation says of the rule for new samples, as rows of name, value and meaning."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ class ExpectedNumber(NamedTuple):
 
 
 def expected_numbers(expected: ExpectedError, classes: tuple[str, str]) -> list[ExpectedNumber]:
-    """What to expect of a rule on new samples, as rows of a name, a number and its meaning.
+    """What to expect of a rule on new samples, as rows of a table.
 
-    Errors, shares of both classes found, and the area under the curve.
+    Each row has a name, a value in words and its meaning. The rows are the error, the comparison
+    with the larger class, errors by class, the area under the curve, and the errors of other rules.
 
     Parameters
     ----------
-    expected : what cross-validation gave.
-    classes : the negative and the positive one.
+    expected : the result of cross-validation; its rates are shares from 0 to 1.
+    classes : names of the negative and of the positive class.
     """
     rows = [
         ExpectedNumber(
@@ -47,10 +48,14 @@ def expected_numbers(expected: ExpectedError, classes: tuple[str, str]) -> list[
 
 
 def _against_majority(expected: ExpectedError) -> list[ExpectedNumber]:
-    """The error of the larger class, and which samples the rule wins and loses against it."""
+    """Two rows that compare the rule with always naming the larger class.
+
+    The rule wins a sample if it is right and the larger class is wrong. It loses a sample if it is
+    wrong and the larger class is right.
+    """
     comparison = expected.against_majority
     standing = "clearly better" if comparison.better else "not clearly better"
-    pvalue = max(comparison.pvalue, float_info.min)  # one too small to be written has a logarithm
+    pvalue = max(comparison.pvalue, float_info.min)  # not 0, which has no logarithm
     return [
         ExpectedNumber(
             "error of the larger class",
@@ -67,7 +72,7 @@ def _against_majority(expected: ExpectedError) -> list[ExpectedNumber]:
 
 
 def _by_class(expected: ExpectedError, classes: tuple[str, str]) -> list[ExpectedNumber]:
-    """How often samples of each class are found."""
+    """Rows of sensitivity, specificity, and the mean error of the two classes."""
     negative, positive = classes
     return [
         ExpectedNumber("sensitivity", _percent(expected.sensitivity), f"share of {positive} found"),
@@ -81,8 +86,8 @@ def _by_class(expected: ExpectedError, classes: tuple[str, str]) -> list[Expecte
 
 
 def _other_rules(expected: ExpectedError) -> list[ExpectedNumber]:
-    """The errors of other kinds of rules; only of those that were compared."""
-    # Name → (error, meaning).
+    """Rows of the errors of other kinds of rules, for those that were cross-validated."""
+    # Name → (error, meaning); the error is None if the kind of rule was not cross-validated.
     compared = {
         "error with few features": (expected.few_rate, "if rules on few features alone are made"),
         "error with many features": (
@@ -111,6 +116,6 @@ def _percent(share: float) -> str:
 
 
 def _percent_range(interval: tuple[float, float]) -> str:
-    """`6–28`, rounded as everywhere."""
+    """An interval of shares in per cent: `6–28`."""
     low, high = interval
     return f"{round(100 * low)}–{round(100 * high)}"

@@ -1,4 +1,4 @@
-"""A result as a table: one row for every feature that it speaks of."""
+"""A result as a table, with one row for every feature that it mentions."""
 
 from __future__ import annotations
 
@@ -12,18 +12,24 @@ from chanceline.prediction.stability import FeatureReading
 from chanceline.significance.result import SeparationTest
 from chanceline.significance.rule_to_use import RuleToUse
 
-NOT_IN_RULE = -1  # column of a feature that the rule to use does not have
+NOT_IN_RULE = -1  # in place of a column of X, for a feature that is not in the rule
 
 
 def features_table(result: SeparationTest) -> pd.DataFrame:
-    """What `SeparationTest.to_frame` describes, the heaviest features of the rule first."""
+    """The table that `SeparationTest.to_frame` describes.
+
+    Features come in the order of their absolute weight in the rule for new samples.
+    """
     weights = weights_for_one_sd(result)
     heaviest_first = sorted(weights, key=lambda name: -abs(weights[name]))
     return pd.DataFrame([feature_row(result, name, weights[name]) for name in heaviest_first])
 
 
 def weights_for_one_sd(result: SeparationTest) -> dict[str, float]:
-    """The weight of every feature in the rule to use, times its standard deviation; else 0."""
+    """The weight of every feature in the rule for new samples, times its standard deviation.
+
+    The weight is 0 for a feature that the rule does not have.
+    """
     weights: dict[str, float] = {}
     if result.rule is not None:
         weights = dict(zip(result.rule.features, result.rule.weights.tolist(), strict=True))
@@ -34,7 +40,20 @@ def weights_for_one_sd(result: SeparationTest) -> dict[str, float]:
 
 
 def feature_row(result: SeparationTest, name: str, weight: float) -> dict[str, Any]:
-    """A feature's row in `features_table`; `difference` is that of its class means."""
+    """One row of `features_table`: column of the table → value for this feature.
+
+    Parameters
+    ----------
+    result : of the test.
+    name : of the feature.
+    weight : in the rule for new samples, times the feature's standard deviation.
+
+    Returns
+    -------
+    Among others `selected`, the share of random halves of the samples that select the feature;
+    `difference`, of its class means in standard deviations; `adjusted_p`, NaN if shuffles did not
+    test it; and whether the feature is in the `evidence`, the `rule` and the `separating` set.
+    """
     reading = reading_of(result, name)
     return {
         "feature": name,
@@ -51,17 +70,20 @@ def feature_row(result: SeparationTest, name: str, weight: float) -> dict[str, A
 
 
 def surrogates_of(result: SeparationTest, name: str) -> tuple[str, ...]:
-    """Features that replace this one in the rule to use; none if the rule does not have it."""
+    """Features that could replace this one in the rule for new samples.
+
+    None if the rule does not have the feature.
+    """
     if result.rule is None:
         return ()
     return result.rule.surrogates.get(name, ())
 
 
 def reading_of(result: SeparationTest, name: str) -> FeatureReading:
-    """How stable the choice of a feature is, and its effect alone.
+    """How stably a feature is selected, and its effect by itself.
 
-    Only the effect is known of a feature that the rule does not have, or whose stability was not
-    looked at.
+    For a feature of the rule for new samples, both are known if its stability was measured. For any
+    other feature only the effect is computed: `selected` is NaN and `feature` is `NOT_IN_RULE`.
     """
     if result.rule is not None:
         readings = readings_by_name(result.rule)
@@ -70,7 +92,7 @@ def reading_of(result: SeparationTest, name: str) -> FeatureReading:
     values = result.columns[name]
     is_positive = result.labels > 0
     return FeatureReading(
-        feature=NOT_IN_RULE,  # in place of a column; the table has the name
+        feature=NOT_IN_RULE,
         selected=np.nan,
         difference=standardized_difference(values, is_positive),
         auc=area_under_curve(values, is_positive),
@@ -79,6 +101,6 @@ def reading_of(result: SeparationTest, name: str) -> FeatureReading:
 
 
 def readings_by_name(rule: RuleToUse) -> dict[str, FeatureReading]:
-    """Name → reading of those features of the rule that were looked at."""
+    """Name → reading, for those features of the rule whose stability was measured."""
     name_of_column = dict(zip(rule.support.tolist(), rule.features, strict=True))
     return {name_of_column[reading.feature]: reading for reading in rule.stability.readings}

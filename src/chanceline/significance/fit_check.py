@@ -1,16 +1,18 @@
-"""Whether labels or features still go with covariates after what the model says was taken out.
+"""A check whether labels or features still depend on covariates after the adjustment.
 
-Units that are neighbours in a covariate should be no more alike than others. The statistic is
+The adjustment projects a model's terms out of labels and features. Then units that are neighbours
+in a covariate should be no more alike than other units. The statistic is
 
     T = Σ_i Σ_{j neighbour of i} ⟨e_i, e_j⟩
 
-of residuals e, and its null distribution comes from residuals that are dealt out to the units at
-random (as Mantel 1967 compares two matrices of distances). It sees any shape that is not rougher
-than the distance of neighbours, so also those that `term_choice` has no term for. Residuals of a
-model with many terms are slightly unlike their neighbours, which makes the check cautious.
+of residuals e. Its null distribution comes from permuting the residuals among the units (as Mantel
+1967 compares two matrices of distances). The check sees any dependence that is smooth on the scale
+of the distance between neighbours, also shapes for which `term_choice` has no term. In a model with
+many terms, residuals are slightly negatively correlated with those of neighbours, which makes the
+check conservative.
 
-A covariate that was measured with error leaves no trace here, and none can be seen: the residuals
-go with its true value, which is not in the table.
+The check cannot see that a covariate was measured with error: the residuals then depend on its true
+value, which is not in the table.
 """
 
 from __future__ import annotations
@@ -28,30 +30,32 @@ from chanceline.prediction.covariates import Category, CovariateEncoder, real_nu
 from chanceline.significance.covariate_terms import normal_scores
 from chanceline.significance.term_evidence import KnownSpan, Responses
 
-# The chance that anything at all is said to be left where nothing is.
+# The probability that a dependence is reported although there is none, over all tests together.
 CHECK_LEVEL = 0.05
+# The permutations of residuals that the observed order is compared with.
 N_DEALS = 999
 SEED_OF_DEALS = 0
 N_NEIGHBOURS = 3
-# At most this many units are looked at, evenly spread over the table.
+# At most this many units are checked, evenly spread over the table.
 MAX_UNITS_CHECKED = 1_000
-# How far apart two levels of a category are, in standard deviations of a number.
+# The scale of a category's indicators, in standard deviations of a numeric covariate: units of
+# different levels are rarely neighbours.
 DISTANCE_OF_LEVELS = 3.0
 
 
 class Side(StrEnum):
-    """What still goes with a covariate."""
+    """What may still depend on a covariate."""
 
     LABELS = "labels"
     FEATURES = "features"
 
 
 class LeftOver(NamedTuple):
-    """Something that the model does not follow.
+    """A dependence on covariates that the model misses: neighbours are alike.
 
-    covariates : the names of those whose neighbours are alike.
-    side : in what they are alike.
-    pvalue : that chance makes them so.
+    covariates : names of the covariates in which units are neighbours.
+    side : what is alike, the residuals of the labels or of the features.
+    pvalue : of the permutation test.
     """
 
     covariates: tuple[str, ...]
@@ -62,8 +66,8 @@ class LeftOver(NamedTuple):
 class Neighbourhood(NamedTuple):
     """Which units are neighbours in some covariates.
 
-    covariates : their names.
-    neighbours : (units, neighbours) for every unit the indices of others.
+    covariates : names of the covariates.
+    neighbours : (units, neighbours) for every unit, the indices of the nearest other units.
     """
 
     covariates: tuple[str, ...]
@@ -76,38 +80,43 @@ def find_left_overs(
     known: KnownSpan,
     responses: Responses,
 ) -> tuple[LeftOver, ...]:
-    """The covariates that labels or features still go with after the adjustment.
+    """Find the covariates on which labels or features still depend after the adjustment.
 
-    Units that are neighbours in a covariate, or in all covariates together, are tested for being
-    more alike in their residuals than other units.
+    The adjustment projects a span of covariate terms out of labels and features. For each numeric
+    covariate, and for all covariates together, a permutation test asks whether neighbouring units
+    have more similar residuals than other units.
 
     Parameters
     ----------
-    encoder : which covariates are categories.
-    columns : one value for each unit, by the name of the covariate.
-    known : the span that the adjustment takes out.
-    responses : labels and features.
+    encoder : the covariates, each a number or a `Category`.
+    columns : covariates by name, each with one value for each unit (sample or group).
+    known : the span that the adjustment projects out.
+    responses : labels (units,) and features (units, features).
+
+    Returns
+    -------
+    One entry for each significant test, with Bonferroni over all tests.
     """
-    # Which units are neighbours. If there are many units, some of them stand for all.
+    # Which units are neighbours; in a large table, among a subset of the units.
     n_units = len(responses.labels)
     n_checked = min(n_units, MAX_UNITS_CHECKED)
     units_checked = np.linspace(0, n_units - 1, n_checked).astype(int)
     columns_checked = {name: values[units_checked] for name, values in columns.items()}
     neighbourhoods = make_neighbourhoods(encoder, columns_checked)
 
-    # What the adjustment leaves of the labels, and of the features if there are any.
+    # The residuals (units, columns) of the labels, and of the features if there are any.
     residuals_of_side = {Side.LABELS: known.residuals(responses.labels[:, None])}
     if responses.features.shape[1] > 0:
         residuals_of_side[Side.FEATURES] = known.residuals(responses.features)
 
+    # Test every combination of a side and a neighbourhood.
     n_tests = len(neighbourhoods) * len(residuals_of_side)
     left_overs = []
     for side, residuals in residuals_of_side.items():
         products = _products(residuals[units_checked])  # (units, units)
         for neighbourhood in neighbourhoods:
             pvalue = neighbour_pvalue(products, neighbourhood.neighbours)
-            # Bonferroni over all tests.
-            if pvalue * n_tests <= CHECK_LEVEL:
+            if pvalue * n_tests <= CHECK_LEVEL:  # Bonferroni
                 left_overs.append(LeftOver(neighbourhood.covariates, side, pvalue))
     return tuple(left_overs)
 
@@ -115,16 +124,23 @@ def find_left_overs(
 def make_neighbourhoods(
     encoder: CovariateEncoder, columns: Mapping[str, NDArray[Any]]
 ) -> tuple[Neighbourhood, ...]:
-    """Which units are neighbours in each number, and in all covariates if there are several.
+    """Find the nearest units in each numeric covariate, and in all covariates together.
 
-    A category alone needs no check: the model has a threshold for each of its levels.
+    Distances in all covariates together are Euclidean: a numeric covariate has its normal score
+    (normal quantile of the rank) as coordinate, a category the scaled indicators of its levels. A
+    category by itself needs no check, because the model has an indicator of each of its levels.
 
     Parameters
     ----------
-    encoder : which covariates are categories.
-    columns : one value for each unit, by the name of the covariate.
+    encoder : the covariates, each a number or a `Category`.
+    columns : covariates by name, each with one value for each unit.
+
+    Returns
+    -------
+    One neighbourhood for each numeric covariate; then, if there are several covariates, one for all
+    of them.
     """
-    coordinates = []  # of every covariate (units, coordinates), in about the same scale
+    coordinates = []  # for every covariate (units, coordinates)
     neighbourhoods = []
     for covariate in encoder.covariates:
         values = columns[covariate.name]
@@ -144,42 +160,50 @@ def make_neighbourhoods(
 def _nearest(coordinates: Floats) -> Ints:
     """The nearest other units of every unit: (units, neighbours).
 
-    Where values are equal, which of them are neighbours is left to chance: a slight jitter, so that
-    the order of rows does not matter.
+    Parameters
+    ----------
+    coordinates : (units, coordinates). A slight jitter is added, so that the neighbours of units
+        with equal values are random and do not depend on the order of rows.
     """
     rng = np.random.default_rng(SEED_OF_DEALS)
     jittered = coordinates + 1e-6 * rng.random(coordinates.shape)
     n_neighbours = min(N_NEIGHBOURS, len(coordinates) - 1)
     _, nearest = cKDTree(jittered).query(jittered, k=n_neighbours + 1)
-    # The nearest of all is the unit itself.
+    # The first column is the unit itself.
     neighbours: Ints = nearest[:, 1:].astype(np.int64)
     return neighbours
 
 
 def _products(residuals: Floats) -> Floats:
-    """⟨e_i, e_j⟩ of all pairs of units; every column counts the same: (units, units)."""
+    """⟨e_i, e_j⟩ of the residuals of all pairs of units: (units, units).
+
+    Parameters
+    ----------
+    residuals : (units, columns); columns are scaled to length 1, so that all count the same.
+    """
     lengths = np.linalg.norm(residuals, axis=0)
     residuals = residuals / np.where(lengths > 0, lengths, 1.0)
     return residuals @ residuals.T
 
 
 def neighbour_pvalue(products: Floats, neighbours: Ints) -> float:
-    """A permutation p-value that neighbours are no more alike than other units.
+    """The permutation p-value of the hypothesis that neighbours are no more alike than other units.
 
-    Likeness is the sum of the products of all units with their neighbours. It is compared with the
-    same sum after residuals were dealt out to the units at random.
+    The statistic is T = Σ_i Σ_{j neighbour of i} ⟨e_i, e_j⟩ of the units' residuals e. It is
+    compared with T after the residuals were permuted among the units.
 
     Parameters
     ----------
-    products : (units, units) of residuals.
-    neighbours : (units, neighbours) indices.
+    products : (units, units) ⟨e_i, e_j⟩.
+    neighbours : (units, neighbours) for every unit, the indices of its neighbours.
     """
     rng = np.random.default_rng(SEED_OF_DEALS)
     n_units = len(products)
     observed = products[np.arange(n_units)[:, None], neighbours].sum()
-    n_as_alike = 1  # the observed residuals count as one of the deals
+    n_as_large = 1  # the observed order counts as one of the permutations
     for _ in range(N_DEALS):
-        dealt_unit = rng.permutation(n_units)  # (units,) whose residual each unit gets
-        dealt = products[dealt_unit[:, None], dealt_unit[neighbours]].sum()
-        n_as_alike += int(dealt >= observed)
-    return n_as_alike / (1 + N_DEALS)
+        # Unit i gets the residual of unit source[i], and its neighbour j that of source[j].
+        source = rng.permutation(n_units)
+        permuted = products[source[:, None], source[neighbours]].sum()
+        n_as_large += int(permuted >= observed)
+    return n_as_large / (1 + N_DEALS)

@@ -37,8 +37,9 @@ class FollowedPaths:
 
     @property
     def member_losses(self) -> MemberArrays:
-        """The losses of every member of the combination; a spread and a fit count negative, so
-        that small is good.
+        """The losses of every member (family of losses) of the combined statistic.
+
+        Spreads and ridge fits get a minus sign, so that small is good for all losses.
         """
         spread_over_all = self.spread[:, :1]  # the first of `SPREAD_SHARES`
         return MemberArrays(
@@ -48,7 +49,11 @@ class FollowedPaths:
         )
 
     def support(self, row: int, size: int) -> Ints:
-        """Features of the best set of this size for one labelling, sorted."""
+        """The features of the best set of this size for one labelling, ascending.
+
+        The set is smaller if the path ended before it had so many features. At size 2 a pair that
+        is better than the path's first two features takes their place.
+        """
         has_pair = self.pair[row, 0] != NO_FEATURE
         if size == 2 and has_pair:
             return np.sort(self.pair[row])

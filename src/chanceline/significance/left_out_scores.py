@@ -1,7 +1,7 @@
-"""Scores of samples by rules that they had no part in, for pictures of a rule's worth.
+"""Numbers for figures of how good a rule is, from scores of samples by rules not trained on them.
 
-The samples along the rule, the curve of sensitivity against false alarms, and whether predicted
-probabilities are the shares observed.
+There are the scores of all samples, the ROC curve (sensitivity against false alarms), and the
+calibration (predicted probabilities against observed shares).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from chanceline.prediction.ridge_logistic import sigmoid
 from chanceline.significance.result import SeparationTest
 
 MAX_CALIBRATION_BINS = 10
-# Fewer samples in a bin say too little about their share of positives.
+# With fewer samples in a bin, their share of positives would be too uncertain.
 MIN_SAMPLES_PER_BIN = 10
 
 
@@ -32,12 +32,12 @@ class ScoreKind(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class SamplesAlongRule:
-    """The samples along a rule.
+    """The scores of all samples by a rule.
 
     Attributes
     ----------
-    values : score of every sample, (samples,); the mean over repeats where cross-validated.
-    is_wrong : whether each sample lies on the wrong side of 0, (samples,).
+    values : (samples,) scores; cross-validated ones are means over repeats.
+    is_wrong : (samples,) whether the score is on the wrong side of the threshold 0.
     kind : where the scores come from.
     """
 
@@ -47,7 +47,7 @@ class SamplesAlongRule:
 
 
 def samples_along_rule(result: SeparationTest) -> SamplesAlongRule:
-    """Cross-validated scores of the rule to use; without any, those of training."""
+    """The samples' cross-validated scores; without cross-validation, those of training."""
     values = result.scores
     kind = ScoreKind.TRAINING
     if result.rule is not None and result.rule.expected_error is not None:
@@ -75,35 +75,38 @@ class RocCurve(NamedTuple):
 
 
 def pooled_roc(expected: ExpectedError, positive: Bools) -> RocCurve:
-    """The ROC curve of all cross-validated scores together, of every fold and every repeat.
+    """The ROC curve of the cross-validated scores, pooled over all folds and repeats.
 
-    At the threshold 0 it goes through the cross-validated sensitivity and specificity. The area
-    below it is not `expected.auc`, which compares samples of one fold alone: scores of different
-    folds come from different rules.
+    At the threshold 0 the curve goes through the cross-validated sensitivity and specificity. The
+    area below the curve differs from `expected.auc`, which compares only samples of the same fold,
+    because scores of different folds come from different rules.
 
     Parameters
     ----------
-    expected : its predictions are the scores, (repeats, samples).
+    expected : result of cross-validation; its `predictions` are the scores, (repeats, samples).
     positive : (samples,) whether each sample is of the positive class.
     """
-    # Scores from the highest to the lowest; after each, how many positives lie at or above it.
+    # Sort the scores of all repeats from the highest to the lowest. With the threshold just below
+    # a score, the samples at and above it are called positive.
     n_repeats = len(expected.predictions)
     scores = expected.predictions.ravel()  # (repeats · samples,)
     is_positive = np.tile(positive, n_repeats)
     highest_first = np.argsort(-scores, kind="stable")
     ranked_scores = scores[highest_first]
-    n_positives_above = np.cumsum(is_positive[highest_first])
-    n_above = np.arange(1, len(scores) + 1)
+    true_positives = np.cumsum(is_positive[highest_first])
+    called_positive = np.arange(1, len(scores) + 1)
 
-    # Equal scores are called positive together: the curve has one point, after the last of them.
+    # No threshold lies between equal scores: keep one point of the curve, after the last of them.
     is_last_of_equals = np.append(np.diff(ranked_scores) != 0, True)
-    n_true = n_positives_above[is_last_of_equals]
-    n_false = n_above[is_last_of_equals] - n_true
+    true_positives = true_positives[is_last_of_equals]
+    false_positives = called_positive[is_last_of_equals] - true_positives
+
+    # The curve begins at (0, 0), with the threshold above all scores.
     n_positive = np.count_nonzero(is_positive)
     n_negative = len(scores) - n_positive
     return RocCurve(
-        false_alarms=np.append(0.0, n_false / n_negative),
-        sensitivities=np.append(0.0, n_true / n_positive),
+        false_alarms=np.append(0.0, false_positives / n_negative),
+        sensitivities=np.append(0.0, true_positives / n_positive),
         sensitivity_of_rule=expected.sensitivity,
         specificity_of_rule=expected.specificity,
     )
@@ -131,28 +134,37 @@ class CalibrationBin:
 def calibration_bins(expected: ExpectedError, positive: Bools) -> list[CalibrationBin]:
     """Predicted probabilities against observed shares, in up to ten bins of about equal size.
 
-    The probability of a sample is the mean over repeats. Intervals of the shares are Clopper and
-    Pearson's, for as many independent samples as the interval of the error counts.
+    Cross-validated predictions are not independent: those of all samples are worth
+    `expected.n_effective` independent ones. For the confidence intervals of the observed shares
+    (Clopper and Pearson) the number of samples in every bin is reduced in the same proportion.
 
     Parameters
     ----------
-    expected : its predictions are the scores, (repeats, samples).
+    expected : result of cross-validation; its `predictions` are log-odds, (repeats, samples).
     positive : (samples,) whether each sample is of the positive class.
+
+    Returns
+    -------
+    The bins that have samples, by ascending probability.
     """
     probabilities = sigmoid(expected.predictions).mean(axis=0)  # (samples,)
     n_samples = len(probabilities)
     independent_share = expected.n_effective / n_samples
 
-    # Bins between quantiles. Equal probabilities share a bin, so that some bins may be empty.
+    # Bins between quantiles of the probabilities. Equal probabilities fall into the same bin, so
+    # that some bins may be empty.
     n_bins = min(MAX_CALIBRATION_BINS, max(1, n_samples // MIN_SAMPLES_PER_BIN))
     inner_edges = np.quantile(probabilities, np.arange(1, n_bins) / n_bins)
     bin_of_sample = np.searchsorted(inner_edges, probabilities, side="right")
     bins = []
     for bin_number in np.unique(bin_of_sample):
         is_in_bin = bin_of_sample == bin_number
-        bins.append(
-            _calibration_bin(probabilities[is_in_bin], positive[is_in_bin], independent_share)
+        calibration_bin = _calibration_bin(
+            probabilities=probabilities[is_in_bin],
+            positive=positive[is_in_bin],
+            independent_share=independent_share,
         )
+        bins.append(calibration_bin)
     return bins
 
 
@@ -163,8 +175,9 @@ def _calibration_bin(
 
     Parameters
     ----------
-    probabilities, positive : of the samples in the bin, (samples in the bin,) each.
-    independent_share : how many independent samples each sample counts for, at most 1.
+    probabilities : (samples in the bin,) predicted probabilities of the positive class.
+    positive : (samples in the bin,) whether each sample is of the positive class.
+    independent_share : how many independent samples one sample counts for, at most 1.
     """
     n_samples = len(positive)
     n_positive = int(np.count_nonzero(positive))

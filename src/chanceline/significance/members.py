@@ -1,4 +1,4 @@
-"""The members of the combination: families of losses, of each of which the best counts."""
+"""The members of the combined statistic: families of losses, each represented by its best loss."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ class MemberArrays(NamedTuple):
 
 
 def join_labellings(batches: Sequence[MemberArrays]) -> MemberArrays:
-    """The losses of all batches, one below the other."""
+    """The losses of several batches of labellings, concatenated along the labellings."""
     return MemberArrays(*(np.concatenate(member) for member in zip(*batches, strict=True)))

@@ -1,4 +1,6 @@
-"""Every feature of the first line: what it adds to the others, and how often halves select it."""
+"""For every feature that the first line of the result names: what it adds to the other features of
+its set, and how often random halves of the samples select it.
+"""
 
 from __future__ import annotations
 
@@ -23,19 +25,20 @@ from chanceline.significance.stages import Stage1Proof
 
 @dataclass(frozen=True)
 class NamedFeature:
-    """A feature that the first line names.
+    """A feature that the first line of the result names, as one of a set of features.
 
     Attributes
     ----------
     feature : its name.
-    adds : R² of the set that it is named for, less that of the others without this one.
-    pvalue : that chance adds as much to the others (approximate).
-    errors_without : the fewest errors known of a rule on the others.
-    convinces_without : whether the others convince by themselves, by the stages that were run; None
-        where the set does not.
-    selected_in_halves : share of the halves of the samples that select it too, as many features
-        forward stepwise; where one feature is proven alone, the one that goes best with the classes
-        by its values or ranks. None where that was not looked at.
+    adds : R² of the set, minus R² of the set without this feature.
+    pvalue : the probability that a feature adds as much by chance (approximate).
+    errors_without : the fewest errors of any known rule on the set without this feature.
+    convinces_without : whether the set without this feature convinces by itself, by the stages that
+        were run; None if the whole set does not convince.
+    selected_in_halves : share of random halves of the samples in which this feature is selected
+        too, among as many features as the set has, forward stepwise. If one feature is proven
+        alone, each half selects the feature most related to the classes by its values or ranks.
+        None if halves were not made.
     """
 
     feature: str
@@ -49,9 +52,19 @@ class NamedFeature:
 def named_features(
     plan: Plan, results: StageResults, evidence: Evidence
 ) -> tuple[NamedFeature, ...]:
-    """For each feature that the first line names, what it adds to the others of its set.
+    """For each feature that the first line of the result names, what it adds to its set.
 
-    The others include features of the set that are not named because they are unsettled.
+    The set also has unsettled features, which are not named because chance may explain them. They
+    count among the other features to which a named one adds.
+
+    Parameters
+    ----------
+    plan, results : of the test, and of its stages.
+    evidence : the set, with the features named and the unsettled ones.
+
+    Returns
+    -------
+    One entry for each named feature, in the order of the table's columns.
     """
     columns = results.path.columns
     set_columns = columns_named(plan, (*evidence.features, *evidence.unsettled))
@@ -63,7 +76,7 @@ def named_features(
         if name not in evidence.features:
             continue
 
-        # The same without this feature.
+        # The set without this feature.
         others = set_columns[set_columns != column]
         explained_by_others = span_of_set(plan, columns, others).explained
         convinces_without = None
@@ -81,14 +94,15 @@ def named_features(
 
 
 def set_convinces(plan: Plan, results: StageResults, support: Ints) -> bool:
-    """Whether a part of the features named convinces by itself, by a stage that was run.
+    """Whether a subset of the named features convinces by itself, by a stage that was run.
 
-    A single feature is not asked for its bound: that of the best one was, and did not convince, or
-    it would be named alone.
+    The proof for one feature by its values or ranks is not tried here. It did not convince for the
+    best single feature, as that would be named alone otherwise.
 
     Parameters
     ----------
-    support : columns of X of the part, ascending; it may be empty.
+    plan, results : of the test, and of its stages.
+    support : columns of X of the subset, ascending; it may be empty.
     """
     if len(support) == 0:
         return False
@@ -97,25 +111,35 @@ def set_convinces(plan: Plan, results: StageResults, support: Ints) -> bool:
 
 
 def rule_convinces(plan: Plan, rule: Rule) -> bool:
-    """Whether one of the two proofs by the bound would convince, had this rule alone been found."""
+    """Whether the test would be significant without shuffles, had it found this rule alone.
+
+    The test has two stages of proofs by a bound on the probability that chance gives such a rule.
+    Each stage convinces if its p-value is at most the part of the level that it may spend.
+
+    Parameters
+    ----------
+    plan : of the test; its `bounds` give the p-values, its `spending` divides the level.
+    rule : a linear rule on some features, with its number of errors.
+    """
     if plan.features_are_given:
-        # The bound says nothing about parts of what the user chose.
+        # The bound is not valid for a subset of features that the user chose.
         return False
 
-    # Stage 1 bounds the chance of a rule with no more errors than were declared beforehand (none
-    # unless said otherwise), and says nothing about a rule that makes more.
-    if rule.errors <= (plan.declared_errors or 0):
+    # Stage 1 is about rules with no more errors than were declared beforehand (0 by default).
+    declared_errors = plan.declared_errors or 0
+    if rule.errors <= declared_errors:
         stage1 = Stage1Proof(plan.bounds.bound(rule).log10_p)
         if plan.spending.stage1_convinces(stage1):
             return True
 
-    # Stage 2 counts the errors after looking, for which its p-value pays.
+    # Stage 2 counts the errors after looking, and its p-value pays for that. It is None if the test
+    # does not use this proof.
     stage2 = counted_errors_proof(plan, rule)
     return stage2 is not None and plan.spending.stage2_convinces(stage2)
 
 
 def fit_convinces(plan: Plan, results: StageResults, support: Ints) -> bool:
-    """Whether a set convinces by shuffles, had the path found it at its size."""
+    """Whether a set would convince by shuffles if the forward path had found it."""
     losses = results.shuffles.losses
     if losses.done == 0:
         return False
@@ -127,10 +151,17 @@ def fit_convinces(plan: Plan, results: StageResults, support: Ints) -> bool:
 def with_halves(
     plan: Plan, evidence: Evidence, named: tuple[NamedFeature, ...]
 ) -> tuple[NamedFeature, ...]:
-    """The named features, with how often each is selected in random halves of the samples.
+    """The named features, with `selected_in_halves` filled in.
 
-    Each half selects as the set was: forward stepwise, as many features as it has; or, where one
-    feature is proven alone, the one that goes best with the classes by its values or ranks.
+    Features are selected again in random halves of the samples, in the same way as the set was:
+    forward stepwise, as many features as the set has. If one feature is proven alone, each half
+    selects the feature most related to the classes by its values or ranks.
+
+    Parameters
+    ----------
+    plan : of the test.
+    evidence : the set, with the features named and the unsettled ones.
+    named : the named features, as `named_features` returns them; they are not changed.
     """
     if not named:
         return named
@@ -142,13 +173,13 @@ def with_halves(
         set_columns,
         **sample_roles(plan),
         family=family,
-        prepare=clip_outliers if plan.settings.intercept else None,  # as the path does
+        prepare=clip_outliers if plan.settings.intercept else None,  # as the forward path does
     )
 
-    share_of_halves = {}  # by the name of the feature
-    for column_stability in stability.readings:
-        name = plan.data.feature_names[column_stability.feature]
-        share_of_halves[name] = column_stability.selected
+    share_of_halves = {}  # name of a feature → share of the halves that select it
+    for reading in stability.readings:
+        name = plan.data.feature_names[reading.feature]
+        share_of_halves[name] = reading.selected
     return tuple(
         replace(named_feature, selected_in_halves=share_of_halves[named_feature.feature])
         for named_feature in named

@@ -1,8 +1,9 @@
-"""Which features the first line names: those of the smallest set that convinces by itself.
+"""Which features the first line of the result names: those of the smallest set that convinces by
+itself.
 
-The set with the smallest p-value is not named for being that: a larger set often has a smaller
-p-value by features that fit the labels by chance. For the same reason features of a set of several
-are named only if they add to each other (`additions`).
+It is not the set with the smallest p-value, because a larger set often has a smaller p-value thanks
+to features that fit the labels by chance. For the same reason, a feature of a set of several is
+named only if it adds to the other features of the set (`additions`).
 """
 
 from __future__ import annotations
@@ -35,74 +36,89 @@ from chanceline.significance.stages import OverallP, Stage
 
 
 def evidence_of(plan: Plan, results: StageResults, overall: OverallP) -> Evidence:
-    """The features that the first line of the result names, and what other features add to them.
+    """Choose the features that the first line of the result names.
+
+    A set of features convinces by itself if the test would be significant had it found only this
+    set. The first case that applies:
+
+    1. The user gave a search, and it was repeated on shuffled labels: the set that it found.
+    2. The user named features after looking at the table: these features.
+    3. The shuffles gave the p-value, and all features together convince with a smaller p-value than
+       any small set: the evidence is spread, and no feature is named.
+    4. Some sets convince by themselves: of the smallest of them, the features that add to the
+       others.
+    5. No set convinces by itself: the set that the p-value is about. If the test is significant all
+       the same, there is structure somewhere, but none of these features is settled.
 
     Parameters
     ----------
     plan : of the test.
     results : of its stages.
-    overall : the p-value, and the stage that gave it.
+    overall : the p-value of the test, and the stage that gave it.
     """
-    # The user's own search was repeated on shuffled labels: the set that it found.
+    # Case 1.
     if repeats_own_search(plan):
         own_set = rule_evidence(plan, results, results.observed.rule)
         return replace(own_set, by=EvidenceSource.SEARCH)
 
-    # The user named features after looking at the table: the features of the stage that gave the
-    # p-value, which are those.
+    # Case 2.
     if plan.named_after:
         return evidence_of_stage(plan, results, overall.stage)
 
-    # By shuffles, all features together convince with a smaller p-value than any small set: no
-    # features are named.
+    # Case 3.
     if overall.stage is Stage.SHUFFLES:
-        all_features_together = convincing_spread(plan, results)
-        if all_features_together is not None:
-            return spread_evidence(all_features_together)
+        spread = convincing_spread(plan, results)
+        if spread is not None:
+            return spread_evidence(spread)
 
-    # Some sets convince by themselves: the smallest of them, and of its features those that add to
-    # the others.
+    # Case 4.
     sets = convincing_sets(plan, results)
     if sets:
         return settle_names(plan, results, smallest_set(sets, overall.stage))
 
-    # No set convinces by itself. The one that the p-value is about is described: its features are
-    # unsettled if the test is significant, which says that there is something somewhere.
-    described = evidence_of_stage(plan, results, overall.stage)
+    # Case 5.
+    evidence = evidence_of_stage(plan, results, overall.stage)
     is_significant = overall.log10_p <= log10(plan.settings.level)
     if is_significant:
-        return replace(described, features=(), unsettled=described.features)
-    return described
+        return replace(evidence, features=(), unsettled=evidence.features)
+    return evidence
 
 
 def settle_names(plan: Plan, results: StageResults, evidence: Evidence) -> Evidence:
-    """Which features of a set that convinces are named, and which others beside it.
+    """Choose which features of a convincing set are named, and which further features add to it.
 
-    A feature that convinces alone is named. Of a larger set those are that add to the others: it
-    may convince by one feature of the labels and another that chance put beside it. Features that
-    add to the whole set are looked for where all of it is named. What the user chose is named as it
-    is.
+    A set may convince because of one feature, while another is in it by chance. So a feature of a
+    set of several is named only if it adds to the others. If all features of the set are named,
+    further features that add to the set are searched. Features that the user chose are all named,
+    and none is added.
+
+    Parameters
+    ----------
+    plan, results : of the test, and of its stages.
+    evidence : the convincing set; it is not changed.
     """
     if plan.features_are_given:
         return evidence
     support = columns_named(plan, evidence.features)
     if len(support) > 1:
-        evidence = _with_those_that_add(plan, results, evidence, support)
+        evidence = _name_only_those_that_add(plan, results, evidence, support)
     if evidence.unsettled:
         return evidence
     return replace(evidence, additions=features_that_add(plan, results, support))
 
 
-def _with_those_that_add(
+def _name_only_those_that_add(
     plan: Plan, results: StageResults, evidence: Evidence, support: Ints
 ) -> Evidence:
-    """The evidence with only those features named that add enough to the others of the set.
+    """The evidence with only those features named that add enough to the other features of the set.
 
-    The other features of the set are unsettled.
+    The remaining features of the set become unsettled: any of them may be there by chance.
 
     Parameters
     ----------
-    support : columns of X of the set, ascending.
+    plan, results : of the test, and of its stages.
+    evidence : of the whole set; it is not changed.
+    support : (features,) columns of X of the set, ascending.
     """
     named = []
     unsettled = []
@@ -116,17 +132,27 @@ def _with_those_that_add(
 
 
 def columns_named(plan: Plan, names: tuple[str, ...]) -> Ints:
-    """Columns of X by their names, ascending."""
+    """The columns of X with these names, ascending."""
     wanted = set(names)
     columns = [j for j, name in enumerate(plan.data.feature_names) if name in wanted]
     return np.array(columns, dtype=np.int64)
 
 
 def evidence_of_stage(plan: Plan, results: StageResults, stage: Stage) -> Evidence:
-    """The features that the p-value of a stage is about.
+    """The set of features that the p-value of a stage is about.
 
-    If no stage gave the p-value, they are those of the rule that is shown beside it: the rule of
-    stage 1, or the most surprising rule found if that one makes more errors than declared.
+    * ONE_FEATURE: the single feature whose relation to the labels is proven by a bound.
+    * COUNTED_ERRORS: the features of the rule with the smallest bound when errors are counted after
+      looking.
+    * SHUFFLES: the forward stepwise path's set with the smallest p-value.
+    * DECLARED_ERRORS: the features of the rule with no more errors than declared beforehand.
+    * NOTHING (no proof convinced, and no labels were shuffled): the features of the rule that the
+      result shows.
+
+    Parameters
+    ----------
+    plan, results : of the test, and of its stages.
+    stage : the stage that gave the p-value of the test.
     """
     observed = results.observed
     if stage is Stage.ONE_FEATURE and observed.feature is not None:
@@ -137,22 +163,25 @@ def evidence_of_stage(plan: Plan, results: StageResults, stage: Stage) -> Eviden
         return point_evidence(plan, results, surest_point(results))
     if stage is Stage.DECLARED_ERRORS:
         return rule_evidence(plan, results, observed.rule)
-    # Nothing convinced and nothing was shuffled.
+    # NOTHING
     return rule_evidence(plan, results, results.shown.rule)
 
 
 def surest_point(results: StageResults) -> SizeReading:
-    """The point of the front with the smallest p-value; of equal ones that of fewest features."""
+    """The forward path's set with the smallest p-value; of equal ones that of fewest features."""
     return min(results.front, key=lambda point: (point.pvalue, point.k))
 
 
 def convincing_spread(plan: Plan, results: StageResults) -> SpreadReading | None:
-    """All features together, if their p-value convinces and is below those of all small sets.
+    """The evidence of all features together, if they convince more than any small set.
 
-    If the p-values are equal, the small set counts, which says more.
+    Their p-value must be below the level and below the p-value of every set of the forward path.
+    Of equal p-values the small set wins, because it says more. None if there is no such evidence.
     """
     spread = results.shuffles.spread
     if spread is None:
         return None
-    largest_pvalue = min(surest_point(results).pvalue or 0.0, plan.settings.level)
-    return spread if spread.pvalue < largest_pvalue else None
+    # Without a p-value of any set the limit is 0, and nothing is below it.
+    smallest_pvalue_of_sets = surest_point(results).pvalue or 0.0
+    limit = min(smallest_pvalue_of_sets, plan.settings.level)
+    return spread if spread.pvalue < limit else None

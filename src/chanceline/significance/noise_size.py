@@ -1,8 +1,11 @@
-"""How many features noise of a given shape needs to be separated: asymptotic, for independent
-features. The number describes chance and decides nothing.
+"""How many features are needed to separate the classes in noise of a given shape.
 
-The exact first moment says at which size one separating set is expected, with all its finite-size
-corrections. The replica method says by how much the typical size lies above it in the limit,
+Noise is a table whose labels are independent of its features; the features are independent too. The
+number is asymptotic. It describes chance and decides nothing.
+
+The exact first moment (the expected number of separating sets of each size) says at which size one
+separating set is expected, with all finite-size corrections. The replica method says by how much
+the typical size of the smallest separating set is larger in the limit of many features N,
 N(ρ_VS − ρ_union). The sum of the two is the typical size.
 """
 
@@ -29,20 +32,21 @@ from chanceline.theory.gardner import gardner
 
 Computed = TypeVar("Computed")
 
-# The exact first moment is summed up to this many features times splits of the errors; beyond, its
-# limit N → ∞ takes its place.
+# The exact first moment is used up to this number of terms, (number of features) × (ways to split
+# the errors between the classes); for larger tables only the limit N → ∞ is used.
 MAX_EXACT_TERMS = 400
-# An allowance, chosen and not fitted, for what the limit N → ∞ leaves out at finite size: a share
-# of the typical size.
+# The range is widened by this share of the typical size on both sides, for finite-size effects that
+# the limit N → ∞ does not have. Chosen, not fitted.
 ALLOWANCE = 0.1
-# Where the limit stands alone, whole features come on top: the first moment is not there to show
-# how much single tables scatter.
+# If only the limit is used, the range is widened by this many features more, because the first
+# moment does not show how much single tables scatter.
 SCATTER_WITHOUT_FIRST_MOMENT = 1
-# ln of the expected number of sets at the lower end, in the middle and at the upper end.
+# ln of the expected number of separating sets at the lower end of the range, in the middle and at
+# the upper end.
 LOG_FEW_SETS = -3.0
 LOG_ONE_SET = 0.0
 LOG_MANY_SETS = 3.0
-# The theory has no half of all labels wrong.
+# The theory needs an error rate below one half.
 MAX_ERROR_RATE = 0.49
 
 
@@ -102,7 +106,7 @@ class ChanceSize(Result):
         return f"noise of {shape} is {task} by about {plural(typical, 'feature')} ({low} to {high})"
 
     def _whole_sizes(self) -> tuple[int, int, int]:
-        """Low, typical and high as whole numbers of features, at least one."""
+        """Low, typical and high, rounded up to whole numbers of features from 1."""
         low = max(1, math.ceil(self.low))
         typical = max(1, math.ceil(self.typical))
         high = max(1, math.ceil(self.high))
@@ -119,15 +123,18 @@ def chance_size(
     errors: int = 0,
     intercept: bool = True,
 ) -> ChanceSize:
-    """How many features the best rule typically needs to separate labels that ignore them.
+    """How many features the best linear rule typically needs to separate the classes in pure noise.
 
-    0 if a constant rule is good enough, and infinite if all features together are not. Otherwise
-    the exact first moment says at which size one separating set is expected, and the replica method
-    by how much the typical size lies above that, in the limit of many features. A table too large
-    for the exact sum has the replica method's own typical size.
+    In pure noise the labels are independent of the features. The typical number of features is
 
-    Features are taken for independent and Gaussian. Dependent ones act like fewer: more are needed.
-    The number describes chance and decides nothing.
+    * 0 if a constant rule makes few enough errors;
+    * infinite if all features together cannot separate the classes;
+    * otherwise the size at which one separating set is expected (the exact first moment), plus the
+      amount by which the typical size is larger in the limit of many features (replica method). A
+      table too large for the exact sum has the typical size of that limit.
+
+    Features are assumed to be independent and Gaussian. Dependent features act like fewer, so that
+    more are needed. The number describes chance and decides nothing.
 
     Parameters
     ----------
@@ -142,6 +149,7 @@ def chance_size(
     """
     if positives is None:
         positives = n_samples // 2
+    # (The check is shared with questions about sets of `n_selected` features; here 1 will do.)
     n_samples, n_features, _, positives, errors = check_shape(
         n_samples, n_features, n_selected=1, positives=positives, errors=errors
     )
@@ -156,12 +164,13 @@ def chance_size(
     if all_features_fail:
         return noise.size_from(low=math.inf, typical=math.inf, high=math.inf, asymptotic=math.inf)
 
-    # Two numbers of features, in the limit of many features: the typical size, and the size at
-    # which one set is expected (None if the equations of the theory could not be solved).
+    # Two numbers of features in the limit of many features: the typical size, and the size at which
+    # one set is expected (None if the equations of the theory could not be solved).
     typical_asymptotic = noise.typical_asymptotic()
     first_moment_asymptotic = noise.first_moment_asymptotic()
-    # The exact first moment is a sum over sizes, up to about the typical one, and over the ways to
-    # split the errors between the classes.
+
+    # The exact first moment costs a term for each size up to the typical one and each of the
+    # errors + 1 ways to split the errors between the classes.
     too_large_for_exact = typical_asymptotic * (errors + 1) > MAX_EXACT_TERMS
     if first_moment_asymptotic is None or too_large_for_exact:
         return _size_without_first_moment(noise, typical_asymptotic)
@@ -169,7 +178,10 @@ def chance_size(
 
 
 def _size_without_first_moment(noise: _Noise, typical_asymptotic: float) -> ChanceSize:
-    """The asymptotic size N·ρ_VS as it is, with a range for what it leaves out at finite size."""
+    """The result for a table for which only the asymptotic size N·ρ_VS is known.
+
+    The range around it allows for finite-size effects and for the scatter of single tables.
+    """
     return noise.size_from(
         low=typical_asymptotic * (1 - ALLOWANCE) - SCATTER_WITHOUT_FIRST_MOMENT,
         typical=typical_asymptotic,
@@ -181,20 +193,24 @@ def _size_without_first_moment(noise: _Noise, typical_asymptotic: float) -> Chan
 def _size_with_first_moment(
     noise: _Noise, typical_asymptotic: float, first_moment_asymptotic: float
 ) -> ChanceSize:
-    """The size at which the exact first moment expects one set, moved up to the typical size.
+    """The result from the exact first moment, the expected number of separating sets of each size.
 
-    The size at which one set is expected is known exactly, how far the typical size lies above it
-    only in the limit of many features:
+    The size at which one set is expected is known exactly. The typical size of the smallest set is
+    larger; by how much is known only in the limit of many features:
 
-        typical = size where one set is expected + (typical_asymptotic − first_moment_asymptotic).
+        typical = (size where one set is expected) + (typical_asymptotic − first_moment_asymptotic).
+
+    The range goes from the size where few sets are expected to that where many are, both shifted in
+    the same way, and is widened by an allowance for finite-size effects.
 
     Parameters
     ----------
     noise : the shape of the table.
     typical_asymptotic : the typical size in the limit of many features.
-    first_moment_asymptotic : the size in that limit at which one set is expected.
+    first_moment_asymptotic : the size at which one set is expected in that limit.
     """
-    # log_expected[i]: ln of the expected number of sets of size i + 1.
+    # log_expected[i] is ln of the expected number of sets of size i + 1. Few, one and many sets are
+    # e⁻³, 1 and e³.
     log_expected = noise.log_expected_until(LOG_MANY_SETS)
     size_few_expected = _first_crossing(log_expected, LOG_FEW_SETS)
     size_one_expected = _first_crossing(log_expected, LOG_ONE_SET)
@@ -202,7 +218,6 @@ def _size_with_first_moment(
 
     shift = typical_asymptotic - first_moment_asymptotic
     typical = size_one_expected + shift
-    # At finite size the shift may differ: the range is wider by an allowance on both sides.
     allowance = ALLOWANCE * typical
     return noise.size_from(
         low=max(0.0, size_few_expected + shift - allowance),
@@ -215,7 +230,15 @@ def _size_with_first_moment(
 
 @dataclass(frozen=True)
 class _Noise:
-    """The shape of a table whose labels ignore its features."""
+    """The shape of a table of pure noise, whose labels are independent of its features.
+
+    Attributes
+    ----------
+    n_samples, n_features : P and N.
+    positives : size of one class.
+    errors : number of samples that may be wrong.
+    intercept : whether the rule has a free threshold.
+    """
 
     n_samples: int
     n_features: int
@@ -225,7 +248,7 @@ class _Noise:
 
     @property
     def constant_rule_suffices(self) -> bool:
-        """Whether a threshold alone makes no more errors than allowed."""
+        """Whether always naming the larger class makes no more errors than allowed."""
         smaller_class = min(self.positives, self.n_samples - self.positives)
         return self.intercept and self.errors >= smaller_class
 
@@ -236,20 +259,20 @@ class _Noise:
 
     @cached_property
     def ensemble(self) -> Ensemble:
-        """The random patterns of this balance and rate of errors, without a margin."""
+        """The theory's random patterns with this class balance and error rate, without a margin."""
         # Without a threshold the balance does not matter.
         balance = self.positives / self.n_samples if self.intercept else 0.5
         error_rate = min(self.errors / self.n_samples, MAX_ERROR_RATE)
         return Ensemble.checked(balance, 0.0, error_rate)
 
     def typical_asymptotic(self) -> float:
-        """N·ρ_VS(α): the features that noise typically needs, in the limit of many features."""
+        """N·ρ_VS(α), the typical size of the smallest separating set in the limit N → ∞."""
         ensemble = self.ensemble
         density = density_at(self.load, balance=ensemble.balance, errors=ensemble.error_rate)
         return self.n_features * density.rho
 
     def first_moment_asymptotic(self) -> float | None:
-        """N·ρ_union(α): the size at which one set is expected, in the limit of many features.
+        """N·ρ_union(α), the size at which one separating set is expected in the limit N → ∞.
 
         None if the equations of the theory could not be solved.
         """
@@ -259,7 +282,11 @@ class _Noise:
         return self.n_features * density
 
     def log_expected_until(self, level: float) -> list[float]:
-        """`log_expected_sets` of size 1, 2, … until it reaches the level, two values at least."""
+        """`log_expected_sets` of the sizes 1, 2, … up to the first that reaches the level.
+
+        There are at least two values if the table allows two sizes, so that one can interpolate. If
+        no size reaches the level, the sizes end at the smaller side of the table.
+        """
         values: list[float] = []
         for size in range(1, min(self.n_features, self.n_samples) + 1):
             values.append(self.log_expected_sets(size))
@@ -268,13 +295,16 @@ class _Noise:
         return values
 
     def log_expected_sets(self, size: int) -> float:
-        """ln of the expected number of sets of this size that separate noise.
+        """ln of the expected number of feature sets of this size that separate noise.
 
-        Without a threshold it is the number of choices of the features and of the samples that are
-        errors, times the probability that the other samples are separated. That is Cover's count of
-        the labellings that so many features separate, over the number of all labellings:
+        Without a threshold the expected number is the product of three factors:
 
-            C(n_right, size)/2^n_right · (choices of the errors) · (choices of the features).
+        * the ways to choose the features, binomial(N, size);
+        * the ways to choose the samples that are errors, binomial(P, errors);
+        * the probability that the features separate the other n samples, C(n, size)/2ⁿ, where C is
+          Cover's number of labellings of n points that linear rules on `size` features realise.
+
+        With a threshold, `log_expected_supports` has the formula.
         """
         if self.intercept:
             return log_expected_supports(
@@ -295,13 +325,13 @@ class _Noise:
         asymptotic: float,
         first_moment_size: float | None = None,
     ) -> ChanceSize:
-        """The result for this shape, from numbers of features with which noise is separated.
+        """The result for this shape of table, from numbers of features that separate noise.
 
         Parameters
         ----------
-        low, typical, high : the number in the middle, and a range around it for single tables.
+        low, typical, high : the typical number, and a range around it in which single tables lie.
         asymptotic : the typical number in the limit of many features.
-        first_moment_size : the number at which one set is expected; None if it is not known.
+        first_moment_size : the number at which one separating set is expected; None if unknown.
         """
         return ChanceSize(
             low=low,
@@ -318,36 +348,39 @@ class _Noise:
 
 
 def _first_crossing(log_expected: Sequence[float], level: float) -> float:
-    """The size, interpolated between whole numbers, at which the values first reach the level.
-
-    If no value reaches it, the result is the largest size.
+    """The size at which values first reach a level, by linear interpolation between whole sizes.
 
     Parameters
     ----------
-    log_expected : one value for each size 1, 2, …
+    log_expected : one value for each of the sizes 1, 2, …; at least one.
     level : the value to be reached.
+
+    Returns
+    -------
+    The largest size if no value reaches the level. If the first value is above the level, the size
+    is extrapolated below 1 and may be negative; texts round it up to 1.
     """
-    index = next((i for i, value in enumerate(log_expected) if value >= level), None)
-    if index is None:
+    indices_that_reach = [i for i, value in enumerate(log_expected) if value >= level]
+    if not indices_that_reach:
         return float(len(log_expected))
-    size = index + 1  # the first whole size with a value large enough
+    index = indices_that_reach[0]
+    size = index + 1  # the first whole size that reaches the level
     if len(log_expected) == 1:
         return float(size)
 
-    # Back along the line through two neighbouring values.
+    # Go back from `size` to the level along the line through two neighbouring values.
     if index > 0:
         slope = log_expected[index] - log_expected[index - 1]
     else:
-        # Below one feature there is nothing to interpolate with: the slope ahead is used. The
-        # result may lie below one or below zero; words round it up to one feature at least.
+        # There is no smaller size: use the slope to the next one.
         slope = log_expected[1] - log_expected[0]
-    if slope <= 0:
+    if slope <= 0:  # possible only in that case: the line does not lead down to the level
         return float(size)
     return size - (log_expected[index] - level) / slope
 
 
 def if_converged(compute: Callable[[], Computed]) -> Computed | None:
-    """What is computed, None where the theory's equations have no solution that is found."""
+    """The result of a computation; None if it raises `ConvergenceError`."""
     try:
         return compute()
     except ConvergenceError:

@@ -1,4 +1,4 @@
-"""The sizes of a null hypothesis: all that counting labellings needs to know of a design."""
+"""The sizes of a null hypothesis: all that is needed of a design to count its labellings."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ FIXED_NULL = "fixed"  # labels are permuted, so that class sizes are kept
 
 @dataclass(frozen=True)
 class NullSizes:
-    """Units (samples, or groups that share a label) and positives.
+    """The numbers of units (samples, or groups that share a label) and of positive units.
 
     Attributes
     ----------
-    n_units, positives : in all.
+    n_units, positives : in all blocks together.
     blocks : (size, positives) of every block; None if there is one block.
-    null : "fixed" or "coin".
+    null : "fixed" (labels are permuted within blocks) or "coin" (drawn by fair coins).
     """
 
     n_units: int
@@ -53,8 +53,8 @@ class NullSizes:
     def smallest_p(self) -> float:
         """The smallest p-value that the shuffles could give if all labellings were drawn.
 
-        It is one labelling of all, or two if the opposite labelling is as likely, which fits as
-        well.
+        It is 1/(number of labellings): only the observed labelling does as well as itself. If the
+        opposite labelling is as likely, it does as well too, and the p-value is twice that.
         """
         log_p = -self.log_labellings
         if self.is_symmetric:
@@ -62,21 +62,21 @@ class NullSizes:
         return min(1.0, exp(log_p))
 
     def resized(self, n_units_or_blocks: int) -> NullSizes:
-        """The same kind of design with so many blocks; with so many units if it has no blocks."""
+        """The same kind of design with this number of blocks, or of units if it has no blocks."""
         if self.blocks is None:
             return self._with_units(n_units_or_blocks)
         return self._with_blocks(self.blocks, n_units_or_blocks)
 
     def _with_units(self, n_units: int) -> NullSizes:
-        """So many units in one block, of the same balance of classes."""
+        """`n_units` units in one block, with about the same balance of classes."""
         proportional = round(n_units * self.positives / self.n_units)
-        # Both classes have a unit, wherever there are two units.
+        # Both classes have at least one unit, if there are two units.
         most_positives = max(n_units - 1, 1)
         positives = min(max(proportional, 1), most_positives)
         return NullSizes(n_units=n_units, positives=positives, blocks=None, null=self.null)
 
     def _with_blocks(self, blocks: tuple[tuple[int, int], ...], n_blocks: int) -> NullSizes:
-        """So many blocks, like these in rotation."""
+        """`n_blocks` blocks with the sizes of the given blocks, repeated in rotation."""
         rotated = tuple(islice(cycle(blocks), n_blocks))
         return NullSizes(
             n_units=sum(size for size, _ in rotated),

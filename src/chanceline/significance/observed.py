@@ -1,8 +1,9 @@
-"""What the observed labels allow, and the two stages of the p-value that are proofs.
+"""The rules found for the observed labels, and the two stages of the p-value that are proofs.
 
-Stage 1 is about the smallest set of features that makes no more errors than declared, stage 2
-about errors that are counted after looking and about the one feature that goes best with the
-labels. The rules themselves: `observed_rules`.
+Both stages bound p-values rigorously. Stage 1 is about the smallest set of features whose rule
+makes no more errors than declared. Stage 2 is about rules whose errors are counted after looking,
+and about the single feature that is most related to the labels. How rules are found:
+`observed_rules`.
 """
 
 from __future__ import annotations
@@ -28,18 +29,18 @@ from chanceline.significance.stages import LOG10_P_ONE, Stage1Proof, Stage2Proof
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ObservedFit:
-    """What the observed labels allow.
+    """The rules found for the observed labels, and the proofs that they give.
 
     Attributes
     ----------
-    rules : every rule that was found on the way, from one feature to as many as the front has.
-    rule : for the features named, or the smallest set found that makes no more errors than
-        declared.
+    rules : every rule found, on one feature up to as many as the forward path has steps.
+    rule : the rule of stage 1: on the features named, else on the smallest set found whose rule
+        makes no more errors than declared.
     bound : the bound of stage 1 for that rule.
-    stage1, stage2 : the proofs; `stage2` None where it was not asked for or is not needed.
-    counted_rule : the rule about which the bound says most when its errors are counted after
-        looking; None without that proof.
-    feature : the bound for one feature, where it was looked at.
+    stage1, stage2 : the proofs; `stage2` is None if it was not asked for or is not needed.
+    counted_rule : the rule with the smallest p-value when errors are counted after looking; None
+        without that proof.
+    feature : the bound for the best single feature; None if it was not computed.
     """
 
     rules: tuple[Rule, ...]
@@ -52,19 +53,26 @@ class ObservedFit:
 
 
 def fit_observed(plan: Plan, path: ObservedPath) -> ObservedFit:
-    """The rules found for the observed labels, and the proofs of both stages that they give.
+    """Find rules for the observed labels, and take the proofs of both stages from them.
 
-    Stage 2 is left out if features were named, or if stage 1 convinces.
+    A proof is an upper bound of the p-value. Stage 1 is about the smallest set of features whose
+    rule makes no more errors than declared. Stage 2 is about rules with errors counted after
+    looking, and about the best single feature. It is left out if features were named, or if stage 1
+    convinces.
+
+    Parameters
+    ----------
+    plan : of the test.
+    path : the forward stepwise path of the observed labels.
     """
-    # Stage 1: the rule on the features named, or on the smallest set found. Rules of the path are
-    # there already.
-    searched = table_to_search(plan, path)
+    # Stage 1. The first rule is that on the features named, else on the smallest set found.
+    searched = table_to_search(plan, path)  # the columns in which sets are searched
     rules = (first_rule(plan, searched), *path_rules(plan, path))
     fit = fit_of_rules(plan, rules)
     if plan.features is not None or plan.spending.stage1_convinces(fit.stage1):
         return fit
 
-    # Stage 2 looks at the one feature that goes best with the labels, if it is asked for.
+    # Stage 2, if it may spend a part of the level: the best single feature.
     feature = None
     feature_convinces = False
     asks_stage2 = plan.spending.stage2_level > 0
@@ -72,11 +80,12 @@ def fit_observed(plan: Plan, path: ObservedPath) -> ObservedFit:
         feature = best_feature(plan, path)
         feature_convinces = one_feature_convinces(plan, feature)
 
-    # The rules with the fewest errors for every number of features are told in any case, and stage
-    # 2 counts their errors. A quick search is enough if the one feature convinces, which settles
-    # the verdict.
+    # Search rules with the fewest errors for every number of features: the result shows them in any
+    # case. If the single feature convinces, the verdict is settled, and a quick search will do.
     rules += searched_rules(plan, searched, path.errors, with_swaps=not feature_convinces)
-    # Stage 1 is asked again: its bound covers every set, and there may be a smaller one by now.
+
+    # Stage 1 again, as the search may have found a smaller set. This costs nothing, because the
+    # bound covers all sets at once.
     fit = fit_of_rules(plan, rules)
     if feature is None:
         return fit
@@ -84,14 +93,18 @@ def fit_observed(plan: Plan, path: ObservedPath) -> ObservedFit:
 
 
 def fit_of_rules(plan: Plan, rules: tuple[Rule, ...]) -> ObservedFit:
-    """Stage 1 for the rules found so far."""
+    """The proof of stage 1 from the rules found so far."""
     rule = smallest_within_declared_errors(plan, rules)
     bound = plan.bounds.bound(rule)
     return ObservedFit(rules=rules, rule=rule, bound=bound, stage1=Stage1Proof(bound.log10_p))
 
 
 def with_stage2(plan: Plan, fit: ObservedFit, feature: FeatureBound) -> ObservedFit:
-    """The same with stage 2: one feature, and (unless they were declared) errors counted later."""
+    """The fit with the proofs of stage 2 added.
+
+    One proof is about a single feature. The other is about rules whose errors are counted after
+    looking, and is left out (p = 1) if errors were declared beforehand.
+    """
     counted_rule = None
     log10_counted = LOG10_P_ONE
     if plan.settings.errors is None:
@@ -102,17 +115,17 @@ def with_stage2(plan: Plan, fit: ObservedFit, feature: FeatureBound) -> Observed
 
 
 def best_with_counted_errors(plan: Plan, rules: Sequence[Rule]) -> Rule:
-    """The rule about which the bound says most; of equal ones that with the fewest errors."""
+    """The rule with the smallest bound 2^e·bound(K, e); of ties that with the fewest errors."""
     return min(rules, key=lambda rule: (log10_with_counted_errors(plan, rule), rule.errors))
 
 
 def log10_with_counted_errors(plan: Plan, rule: Rule) -> float:
-    """log₁₀ of 2^e·bound(K, e) at the size and the errors of a rule."""
+    """log₁₀ of 2^e·bound(K, e) for a rule on K features with e errors, counted after looking."""
     return plan.bounds.log10_p_counted(rule.n_selected, rule.errors)
 
 
 def one_feature_convinces(plan: Plan, feature: FeatureBound) -> bool:
-    """Whether stage 2 convinces by this feature alone, whatever else is found."""
+    """Whether stage 2 convinces by this feature alone, without the proof that counts errors."""
     stage2 = plan.bounds.second_stage(LOG10_P_ONE, feature.log10_p)
     return plan.spending.stage2_convinces(stage2)
 
@@ -120,8 +133,8 @@ def one_feature_convinces(plan: Plan, feature: FeatureBound) -> bool:
 def smallest_within_declared_errors(plan: Plan, rules: Sequence[Rule]) -> Rule:
     """The rule with the fewest features among those that make no more errors than declared.
 
-    It is the first rule if there is none, or if the features were named or come from the user's
-    own search.
+    It is the first rule if no rule makes so few errors, or if the features were named or come from
+    the user's own search.
     """
     if plan.features_are_given:
         return rules[0]
@@ -130,32 +143,46 @@ def smallest_within_declared_errors(plan: Plan, rules: Sequence[Rule]) -> Rule:
 
 
 def best_feature(plan: Plan, path: ObservedPath) -> FeatureBound:
-    """The bound for the one feature that goes best with the labels, among the path's columns."""
+    """The bound for the single feature that is most related to the labels.
+
+    The bound is on the p-value of the feature's values or ranks. The p-value pays for the choice of
+    the feature among all.
+
+    Parameters
+    ----------
+    plan : of the test.
+    path : its columns are the candidates.
+
+    Returns
+    -------
+    The bound with `feature` as a column of X, and with the feature's name.
+    """
     design = plan.design
     candidates = columns_for_bound(plan, path.columns)
+    # Labels belong to units: groups of samples that share their label, or single samples. The value
+    # of a group is the sum of its samples' values.
     if design.has_groups:
-        # Samples of a group share their label: their values are summed.
         values_of_unit = block_sums(candidates.values, block_of_row=design.unit_of_sample)
     else:
-        values_of_unit = candidates.values  # (units, columns): every sample is a unit
+        values_of_unit = candidates.values  # (units, columns)
     column_bound = feature_bound(
         values_of_unit,
         design.unit_labels,
         design.block_of_unit,
         among=plan.bounds.n_features,
     )
-    # The bound names the column by its position among the candidates; here it is a column of X.
+    # `feature` is a position among the candidates so far: make it a column of X.
     feature = int(candidates.features[column_bound.feature])
     return replace(column_bound, feature=feature, name=plan.data.feature_names[feature])
 
 
 class BoundCandidates(NamedTuple):
-    """Columns among which the bound for one feature chooses.
+    """The candidates for the best single feature.
 
     Attributes
     ----------
-    values : (samples, columns) clipped, centred and of length 1.
-    features : (columns,) their numbers in X.
+    values : (samples, columns) columns that are clipped, centred and of length 1.
+    features : (columns,) the indices of these columns in X.
     """
 
     values: Floats
@@ -163,9 +190,10 @@ class BoundCandidates(NamedTuple):
 
 
 def columns_for_bound(plan: Plan, columns: ForwardColumns) -> BoundCandidates:
-    """All columns of the path; of a very wide table those that go best with the labels.
+    """The candidates: all columns of the path, or of a very wide table those most correlated with
+    the labels.
 
-    The bound holds for any choice, and pays for all columns.
+    The bound is valid for any choice of candidates, because it pays for all columns of the table.
     """
     if isinstance(columns, PathColumns):
         return BoundCandidates(columns.normalized, columns.feature_of_column)

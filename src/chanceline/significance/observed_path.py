@@ -1,7 +1,7 @@
 """The forward stepwise path of the observed labels.
 
-The path takes one column after the other (`path`); after K steps it has the best K features
-that it found. It is computed in the first batch of labellings, whose row 0 is the observed one.
+The path adds one column at a time (`path`): after K steps it has a set of K features. It is
+computed in the first batch of labellings, whose row 0 has the observed labels.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class ObservedPath:
 
     Attributes
     ----------
-    columns : the columns that it runs over.
-    first_batch : the paths of the first batch of labellings.
+    columns : the columns among which the path chooses.
+    first_batch : the paths of the first batch of labellings; row 0 has the observed labels.
     """
 
     columns: ForwardColumns
@@ -53,35 +53,39 @@ class ObservedPath:
 
     @property
     def features(self) -> Ints:
-        """Sorted columns of X of all sets of the path."""
+        """The columns of X that are in any set of the path, ascending."""
         sets = [self.support(n_selected) for n_selected in range(1, self.n_steps + 1)]
         return np.unique(np.concatenate(sets))
 
     def support(self, n_selected: int) -> Ints:
-        """Sorted columns of X of the best set of this size."""
+        """The columns of X in the path's set of this size, ascending."""
         return self.first_batch.support(OBSERVED, n_selected)
 
     def least_squares_errors(self, plan: Plan, support: Ints) -> int:
-        """Errors of least squares on a support, with blocks and covariates besides."""
+        """Errors of least squares on some columns of X together with blocks and covariates."""
         return errors_with_design(self.columns, plan.data.X, plan.data.y, support)
 
 
 def columns_for_path(plan: Plan) -> ForwardColumns:
-    """The columns that the path may take: all distinct ones, or those that were preregistered."""
+    """The columns of X among which the forward stepwise path chooses, prepared for the path.
+
+    These are the distinct columns (copies and constants left out) of the features named beforehand,
+    or of the whole table if none were.
+    """
     X = plan.data.X
     intercept = plan.settings.intercept
     if plan.settings.preregistered and plan.features is not None:
         distinct = distinct_columns(X[:, plan.features], intercept)  # positions in plan.features
         return make_path_columns(X, plan.design, intercept, plan.features[distinct])
     if isinstance(X, ColumnTable):
-        # A wide table is gone through by tiles, in threads.
+        # A table too wide for memory is read in tiles of columns, by several threads.
         n_threads = number_of_threads(plan.settings.n_jobs)
         return make_tiled_columns(X, plan.distinct_features, plan.design, intercept, n_threads)
     return make_path_columns(X, plan.design, intercept, plan.distinct_features)
 
 
 def path_length(plan: Plan, columns: ForwardColumns) -> int:
-    """Steps of the path: as many as asked for, but no more than columns and samples allow."""
+    """The number of steps of the path: that of the settings, if columns and samples allow it."""
     return longest_path(
         plan.settings.largest,
         n_columns=len(columns.feature_of_column),

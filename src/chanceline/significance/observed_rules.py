@@ -1,7 +1,8 @@
-"""Rules for the observed labels: the smallest set, the path's, and the fewest errors of any size.
+"""Rules for the observed labels: on the smallest set, on the sets of the forward path, and with the
+fewest errors at every number of features.
 
-The bound covers all sets of features at once, so that any search may be used, however long, and
-its result taken for the p-value.
+The bound covers all sets of features at once. So its p-value is valid for the result of any search,
+however long.
 """
 
 from __future__ import annotations
@@ -27,15 +28,19 @@ from chanceline.significance.own_search import SearchProcedure
 from chanceline.significance.plan import Plan
 from chanceline.significance.search_pool import SearchedTable
 
-# Swaps of the search for fewest errors at every number of features: some seconds at most.
+# The largest number of swaps in the search for the fewest errors at every number of features: it
+# takes some seconds at most.
 FRONT_BUDGET = 4000
 
 
 def first_rule(plan: Plan, searched: SearchedTable) -> Rule:
-    """The rule on the features named, or on the smallest set found, by us or a search given.
+    """The rule on the features that the user named, else on the smallest set that a search finds.
+
+    The search is that of the user if one was given, else a built-in one.
 
     Parameters
     ----------
+    plan : of the test.
     searched : the columns in which a set is searched.
     """
     if plan.features is not None:
@@ -46,13 +51,17 @@ def first_rule(plan: Plan, searched: SearchedTable) -> Rule:
 
 
 def smallest_rule(plan: Plan, X: Floats) -> Rule:
-    """The rule on the smallest set found with no more errors than allowed.
+    """Search the smallest set of features whose rule makes no more errors than allowed.
 
-    The search may fail: then the rule makes more errors. If not even all features together can
-    separate, nothing is searched, and the rule has no features.
+    From the size of the set follows a bound, a rigorous upper limit of the p-value. If it does not
+    convince, labels are shuffled.
+
+    If the search fails, the rule returned makes more errors. If no errors are allowed and not even
+    all features together separate the classes, nothing is searched, and the rule has no features.
 
     Parameters
     ----------
+    plan : of the test; it has the labels and the errors allowed.
     X : (samples, features) the columns in which sets are searched.
     """
     y = plan.data.y
@@ -61,21 +70,29 @@ def smallest_rule(plan: Plan, X: Floats) -> Rule:
         return rule_on(X, y, no_features, plan.settings.intercept)
 
     search = make_search(plan)
-    # The bound convinces with at most so many features.
+    # The largest number of features with which the bound convinces.
     largest_convincing = plan.bounds.largest_convincing(plan.spending.stage1_level)
-    if plan.settings.permutations == 0:
+    if plan.settings.permutations == 0:  # None stands for a default number of shuffles
         return smallest_rule_for_bound(plan, X, search, largest_convincing)
-    # If the bound does not convince, labels are shuffled. A larger set is of no use then, and the
-    # search spends less time on it.
+    # With shuffles to come, sets too large for the bound are of no use. `wanted` tells the search
+    # to spend less time on them.
     return replace(search, wanted=largest_convincing).find(X, y)
 
 
 def smallest_rule_for_bound(
     plan: Plan, X: Floats, search: SearchProcedure, largest_convincing: int
 ) -> Rule:
-    """The rule on the smallest set found where the bound alone decides, without shuffles.
+    """The rule on the smallest set found, for a test without shuffles, which the bound decides.
 
-    If the bound would convince with one feature less, other seeds are tried.
+    If the set found has just one feature more than the bound convinces with, the search is repeated
+    with other seeds.
+
+    Parameters
+    ----------
+    plan : of the test.
+    X : (samples, features) the columns in which sets are searched.
+    search : the search for the smallest set.
+    largest_convincing : the largest number of features with which the bound convinces.
     """
     rule = search.find(X, plan.data.y)
     is_within_errors = rule.errors <= search.errors
@@ -88,9 +105,9 @@ def smallest_rule_for_bound(
 
 
 def search_again(plan: Plan, X: Floats, search: SearchProcedure, target: int) -> Rule | None:
-    """A rule on at most `target` features from other seeds; None if none of them finds one.
+    """A rule on at most `target` features, from searches with other seeds; None if they find none.
 
-    The bound covers every set at once, so that searching the observed labels again costs nothing.
+    Repeated searches do not make the p-value less valid, because the bound covers all sets at once.
     """
     for restart in range(1, plan.settings.restarts + 1):
         other_search = replace(search, seed=search.seed + restart, target=target)
@@ -101,38 +118,46 @@ def search_again(plan: Plan, X: Floats, search: SearchProcedure, target: int) ->
 
 
 def certainly_inseparable(plan: Plan) -> bool:
-    """Whether a set without errors is wanted, but even all features together have none.
+    """Whether no errors are allowed, but no rule on any of the features is free of errors.
 
-    Equal rows with opposite labels, which no rule can separate, do not count. False where it is not
-    known, as then a search is not in vain.
+    Then a search would be in vain. Equal rows with opposite labels, which no rule can separate, are
+    left out first. If the answer is not known, it is False.
     """
     errors_are_allowed = bool(plan.settings.errors)
     X = plan.data.X
-    is_read_by_tiles = isinstance(X, ColumnTable)  # and is too wide to ask
-    if errors_are_allowed or is_read_by_tiles:
+    is_too_wide = isinstance(X, ColumnTable)  # a table that is read in tiles of columns
+    if errors_are_allowed or is_too_wide:
         return False
 
-    rows = consistent_rows(X, plan.data.y)  # without those that contradict equal rows
+    rows = consistent_rows(X, plan.data.y)  # without equal rows of opposite labels
     if len(plan.distinct_features) >= len(rows):
-        # As many columns as rows separate almost surely.
+        # With as many columns as rows, all labellings can be separated almost surely.
         return False
     y = plan.data.y[rows]
     return not all_separate(X[rows], y, plan.distinct_features, plan.settings.intercept)
 
 
 def all_separate(X: Floats, y: Floats, distinct: Ints, intercept: bool) -> bool:
-    """Whether all features together separate, as far as floating point can tell."""
+    """Whether the classes can be separated by all features together, or this remains unclear.
+
+    Parameters
+    ----------
+    X : (samples, features)
+    y : (samples,) labels ±1.
+    distinct : columns of X without copies and constants.
+    intercept : whether the rule has a threshold.
+    """
     if intercept and np.all(y == y[0]):
         return True
     try:
         return separate(X, y, distinct, intercept).separates
     except ConvergenceError:
-        # Not settled in floating point: the search may try.
+        # Rounding errors leave it unclear: let the search try.
         return True
 
 
 def make_search(plan: Plan) -> SearchProcedure:
-    """The search for the smallest set, by a method of ours or the user's own."""
+    """The search for the smallest set, by a built-in method or by the user's own."""
     settings = plan.settings
     return SearchProcedure(
         search=settings.method if settings.search is None else settings.search,
@@ -144,18 +169,18 @@ def make_search(plan: Plan) -> SearchProcedure:
 
 
 def path_rules(plan: Plan, path: ObservedPath) -> tuple[Rule, ...]:
-    """The linear rules by least squares on the path's sets of 1, 2, … features.
+    """The linear rules by least squares on the forward stepwise path's sets of 1, 2, … features.
 
-    Each has the threshold with the fewest errors, unless rules have none.
+    Each has the threshold with the fewest errors; without an intercept the threshold is 0.
     """
     X = plan.data.X
     y = plan.data.y
     rules = []
     for n_selected in range(1, path.n_steps + 1):
         support = path.support(n_selected)
-        # Fitted as the path does: outliers clipped, blocks and covariates taken out.
+        # Fitted as in the path: outliers clipped, blocks and covariates projected out.
         weights = least_squares_weights(path.columns, X, y, support)
-        bias = 0.0
+        bias = 0.0  # the class is positive if weights·x + bias > 0
         if plan.settings.intercept:
             scores = X[:, support].astype(float) @ weights
             bias = -best_threshold(scores, y).value
@@ -166,20 +191,23 @@ def path_rules(plan: Plan, path: ObservedPath) -> tuple[Rule, ...]:
 def searched_rules(
     plan: Plan, searched: SearchedTable, path_errors: Ints, *, with_swaps: bool
 ) -> tuple[Rule, ...]:
-    """The best rules that a search finds on 1, 2, … features, as many as the path has steps.
+    """The rules with the fewest errors that a search finds on 1, 2, … features.
+
+    There are as many as the forward stepwise path has steps.
 
     Parameters
     ----------
+    plan : of the test.
     searched
         The columns in which rules are searched.
     path_errors
-        Errors of the path at K = 1, 2, …, of shape (steps,).
+        Errors of the path's rules on K = 1, 2, … features, of shape (steps,).
     with_swaps
-        Whether the search may also swap features for others, which takes longer than to add them.
-        Even then it swaps only if a better rule could convince.
+        Whether the search may swap features of a set for others, which takes longer than only
+        adding features. It swaps only if a better rule could make the bound convince.
     """
     settings = plan.settings
-    max_swaps = 0
+    max_swaps = 0  # the search then only adds features
     if with_swaps and swaps_may_convince(plan, path_errors):
         max_swaps = FRONT_BUDGET
         if settings.budget is not None:
@@ -192,18 +220,19 @@ def searched_rules(
         budget=max_swaps,
         seed=settings.seed,
     )
-    # The first point of the front has no features.
+    # The front has a point for each number of features from 0: leave out the first.
     return tuple(searched.rule_of_table(point.rule) for point in front.points[1:])
 
 
 def swaps_may_convince(plan: Plan, path_errors: Ints) -> bool:
-    """Whether the bound would convince at some K with half the errors that the path makes there.
+    """Whether the bound would convince at some K with half the errors of the path's K features.
 
-    Half is a guess of what swaps can save. It decides only how long is searched: the bound holds
-    for any set, whatever found it.
+    Half is a guess of how far swaps can lower the errors. It affects only the length of the search,
+    not the validity of the bound, which holds for any set.
 
     Parameters
     ----------
+    plan : of the test.
     path_errors : (steps,) errors of the path at K = 1, 2, …
     """
     log10_convincing = log10(plan.spending.stage1_level)
@@ -215,17 +244,30 @@ def swaps_may_convince(plan: Plan, path_errors: Ints) -> bool:
 
 
 def fewest_errors_on(features: Iterable[int], rules: Sequence[Rule]) -> int | None:
-    """The fewest errors of the rules on these features and no others; None without such a rule."""
+    """The fewest errors of the rules that use only these features (or some of them).
+
+    None if there is no such rule.
+    """
     allowed = set(features)
     errors = [rule.errors for rule in rules if allowed.issuperset(rule.support.tolist())]
     return min(errors, default=None)
 
 
 def fewest_errors_known(plan: Plan, path: ObservedPath, rules: Sequence[Rule]) -> list[int]:
-    """For K = 1, 2, … the fewest errors of any rule known on at most K features.
+    """For K = 1, 2, …, the fewest errors of any known rule on at most K features.
 
-    With blocks or covariates, least squares on the path's features counts too, which has a
+    With blocks or covariates, a further rule counts: least squares on the path's K features with a
     threshold for every block and a weight for every covariate.
+
+    Parameters
+    ----------
+    plan : of the test.
+    path : the forward stepwise path of the observed labels.
+    rules : the rules found, in any order.
+
+    Returns
+    -------
+    One number for each step of the path; they never increase.
     """
     has_blocks = plan.design.sizes.blocks is not None
     has_covariates = plan.design.covariate_basis is not None
@@ -235,6 +277,6 @@ def fewest_errors_known(plan: Plan, path: ObservedPath, rules: Sequence[Rule]) -
         errors_known = [rule.errors for rule in rules if rule.n_selected <= n_selected]
         if has_blocks or has_covariates:
             errors_known.append(path.least_squares_errors(plan, path.support(n_selected)))
-        fewest = min([fewest, *errors_known])
+        fewest = min([fewest, *errors_known])  # at most the errors on fewer features
         fewest_by_size.append(fewest)
     return fewest_by_size

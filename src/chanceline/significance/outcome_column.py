@@ -1,7 +1,7 @@
-"""Columns that may be the outcome itself.
+"""Columns of the table that may be the outcome itself, left in by mistake.
 
-Such a column tells the classes apart (nearly) without error while all others are far behind. The
-test then asks about it, and says what the verdict is without it.
+Such a column tells the classes apart (nearly) without error, while all other columns are far worse.
+The test then asks about the column, and says what the verdict is without it.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from chanceline.tables.checks.lone_columns import NEARLY_PERFECT_AREA
 from chanceline.tables.dataset import Finding, Severity
 from chanceline.tables.wording import quoted
 
-# Area under the curve below which the others are far behind.
+# The other columns are far behind if their areas under the curve are at most this.
 FAR_BEHIND_AREA = 0.95
-# Area under the curve of a column that tells nothing.
+# Area under the curve of a column that is unrelated to the labels.
 UNINFORMATIVE_AREA = 0.5
-# The outcome may be there in several versions; more columns than this are many good features.
+# The outcome may be in the table in several versions. More columns than this that tell the classes
+# apart are rather good features.
 MAX_OUTCOME_COLUMNS = 3
-# How many of the columns most correlated with the labels are looked at.
+# The area under the curve is computed of so many columns, those most correlated with the labels.
 MAX_LOOKED_AT = 20
-# Random labels have a column that separates them less often than this.
+# A separating column is suspicious only if random labels have one with at most this probability.
 MAX_CHANCE = 0.001
 
 
@@ -39,7 +40,7 @@ class OutcomeColumns:
 
     Attributes
     ----------
-    columns : their indices, ascending; none in most tables.
+    columns : their indices, ascending; empty for most tables.
     next_best : the largest area under the curve of the other columns.
     """
 
@@ -48,10 +49,10 @@ class OutcomeColumns:
 
 
 def outcome_columns(X: AnyTable, y: Floats) -> OutcomeColumns:
-    """The columns that may be the outcome itself; none in most tables.
+    """Find the columns that may be the outcome itself; there are none in most tables.
 
-    They are one to three columns that tell the classes apart nearly without error, while all others
-    are far behind.
+    These are one to three columns that tell the classes apart nearly without error, while all other
+    columns are far worse. A column is measured by its area under the ROC curve (AUC).
 
     Parameters
     ----------
@@ -60,11 +61,13 @@ def outcome_columns(X: AnyTable, y: Floats) -> OutcomeColumns:
     """
     no_columns = np.zeros(0, dtype=np.int64)
     is_positive = y > 0
-    # In a small study some column may separate by chance, which is no reason to suspect it.
-    if X.shape[1] < 2 or not separation_is_unlikely(X.shape[1], is_positive):
-        return OutcomeColumns(no_columns, UNINFORMATIVE_AREA)
+    n_features = X.shape[1]
+    # In a small study a column may separate the classes by chance: then it is not suspicious. A
+    # single column has no others to compare it with.
+    if n_features < 2 or not separation_is_unlikely(n_features, is_positive):
+        return OutcomeColumns(no_columns, next_best=UNINFORMATIVE_AREA)
 
-    # Areas under the curve (of 0.5 or more) of the columns most correlated with the labels.
+    # The AUC, or 1 − AUC if that is larger, of the columns most correlated with the labels.
     candidates = most_correlated(X, y)
     areas = np.array([area_either_way(X[:, j].astype(float), is_positive) for j in candidates])
     is_nearly_perfect = areas >= NEARLY_PERFECT_AREA
@@ -74,15 +77,20 @@ def outcome_columns(X: AnyTable, y: Floats) -> OutcomeColumns:
     are_few = 1 <= n_nearly_perfect <= MAX_OUTCOME_COLUMNS
     others_are_far_behind = next_best <= FAR_BEHIND_AREA
     if are_few and others_are_far_behind:
-        return OutcomeColumns(np.sort(candidates[is_nearly_perfect]), next_best)
-    return OutcomeColumns(no_columns, next_best)
+        return OutcomeColumns(np.sort(candidates[is_nearly_perfect]), next_best=next_best)
+    return OutcomeColumns(no_columns, next_best=next_best)
 
 
 def separation_is_unlikely(n_features: int, is_positive: Bools) -> bool:
-    """Whether hardly ever one of the columns would separate random labels of these class sizes.
+    """Whether it is unlikely that any of N columns separates random labels of these class sizes.
 
-    A column separates at most two labellings, so that the probability is at most
-    2N/binomial(P, positives).
+    There are binomial(P, positives) labellings of P samples, and a column separates at most two of
+    them. So the probability is at most 2N/binomial(P, positives).
+
+    Parameters
+    ----------
+    n_features : N.
+    is_positive : (samples,)
     """
     n_samples = len(is_positive)
     log_labellings = log_binomial(n_samples, int(is_positive.sum()))
@@ -91,13 +99,16 @@ def separation_is_unlikely(n_features: int, is_positive: Bools) -> bool:
 
 
 def area_either_way(column: Floats, is_positive: Bools) -> float:
-    """Area under the curve of a column, or of its negative if that is larger."""
+    """The area under the curve of a column or of its negative, whichever is larger."""
     area = area_under_curve(column, is_positive)
     return max(area, 1.0 - area)
 
 
 def most_correlated(X: AnyTable, y: Floats) -> Ints:
-    """The columns whose correlation with the labels is largest, at most `MAX_LOOKED_AT`."""
+    """The columns most correlated with the labels in absolute value, best first.
+
+    There are `MAX_LOOKED_AT` of them, or all columns if these are fewer.
+    """
     labels = y - y.mean()
     if isinstance(X, ColumnTable):
         correlations = np.concatenate(list(X.map_tiles(correlations_of_tile, common=(labels,))))
@@ -112,7 +123,17 @@ def correlations_of_tile(tile: Tile, _argument: None, centred_labels: Floats) ->
 
 
 def correlation_sizes(X: Floats, centred_labels: Floats) -> Floats:
-    """|Σ_i y_i x_ij|/SD(x_j) of every column of X (samples, columns), 0 for constant ones."""
+    """Absolute correlations with the labels, up to a common factor: |Σ_i y_i x_ij|/SD(x_j).
+
+    Parameters
+    ----------
+    X : (samples, columns)
+    centred_labels : (samples,) y.
+
+    Returns
+    -------
+    (columns,), 0 for a constant column.
+    """
     spread = X.std(axis=0)
     products = centred_labels.astype(X.dtype) @ X
     return np.abs(products) / np.where(spread > 0, spread, np.inf)
@@ -121,11 +142,13 @@ def correlation_sizes(X: Floats, centred_labels: Floats) -> Floats:
 def ask_about_outcome(
     plan: Plan, suspects: OutcomeColumns, result_without: SeparationTest | None
 ) -> Finding:
-    """The question, and what the verdict is without these columns.
+    """A warning that asks about suspicious columns, and gives the verdict without these columns.
 
     Parameters
     ----------
-    result_without : the test of the table without them; None if nothing else is left.
+    plan : of the test of the whole table.
+    suspects : the columns that may be the outcome.
+    result_without : the test of the table without these columns; None if no feature is left.
     """
     words = _suspicion_in_words(plan, suspects)
     if result_without is None:
@@ -138,7 +161,7 @@ def ask_about_outcome(
 
 
 def warn_of_outcome_columns(plan: Plan) -> list[Finding]:
-    """The question alone, where sets of features are tested; nothing in most tables."""
+    """A warning that asks about suspicious columns, without a verdict; empty for most tables."""
     suspects = outcome_columns(plan.data.X, plan.data.y)
     if len(suspects.columns) == 0:
         return []
@@ -147,13 +170,13 @@ def warn_of_outcome_columns(plan: Plan) -> list[Finding]:
 
 
 class _SuspicionWords(NamedTuple):
-    """What is said about columns that may be the outcome.
+    """Sentences about columns that may be the outcome.
 
     Attributes
     ----------
-    question : what was seen, and whether they are the outcome.
-    remedy : what to do if so.
-    pronoun : `it` or `them`.
+    question : what was observed, and the question whether the columns are the outcome.
+    remedy : what to do if they are.
+    pronoun : `it` for one column, `them` for several.
     """
 
     question: str
@@ -162,7 +185,13 @@ class _SuspicionWords(NamedTuple):
 
 
 def _suspicion_in_words(plan: Plan, suspects: OutcomeColumns) -> _SuspicionWords:
-    """The sentences about one column or several that may be the outcome."""
+    """Sentences about the columns that may be the outcome, in the singular or the plural.
+
+    Parameters
+    ----------
+    plan : of the test, with the names of the columns.
+    suspects : the columns, at least one, and the largest area under the curve of other columns.
+    """
     names = [plan.data.feature_names[column] for column in suspects.columns]
     if len(names) == 1:
         subject = f"column {names[0]!r} alone tells"
@@ -184,18 +213,29 @@ def _suspicion_in_words(plan: Plan, suspects: OutcomeColumns) -> _SuspicionWords
 
 
 def plan_without(plan: Plan, columns: Ints) -> Plan | None:
-    """The same plan for the table without these columns; None if no feature that varies is left.
+    """The plan of the same test for the table without some columns.
 
     The plan makes no rule for new samples, because only its verdict is wanted.
+
+    Parameters
+    ----------
+    plan : of the test of the whole table; it is not changed.
+    columns : indices of the columns to leave out.
+
+    Returns
+    -------
+    None if no feature is left that varies.
     """
-    remaining = np.setdiff1d(np.arange(plan.data.X.shape[1]), columns)
-    if len(np.intersect1d(remaining, plan.distinct_features)) == 0:
+    X = plan.data.X
+    remaining = np.setdiff1d(np.arange(X.shape[1]), columns)
+    remaining_that_vary = np.intersect1d(remaining, plan.distinct_features)
+    if len(remaining_that_vary) == 0:
         return None
     names = tuple(plan.data.feature_names[column] for column in remaining)
-    X = plan.data.X
     if isinstance(X, ColumnTable):
         remaining_X: AnyTable = X.select(remaining)
     else:
         remaining_X = X[:, remaining]
     data = replace(plan.data, X=remaining_X, feature_names=names)
-    return make_plan(data, None, replace(plan.settings, expected_error=False))
+    settings = replace(plan.settings, expected_error=False)
+    return make_plan(data, None, settings)

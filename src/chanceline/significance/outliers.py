@@ -1,4 +1,4 @@
-"""Values far out are pulled in, column by column."""
+"""Clipping of outliers, column by column."""
 
 from __future__ import annotations
 
@@ -14,22 +14,24 @@ NORMAL_MEDIAN_DEVIATION = 0.6744897501960817
 
 
 class OutlierLimits(NamedTuple):
-    """The smallest and the largest value that columns keep: (columns,) each."""
+    """The limits to which the values of columns are clipped: (columns,) each."""
 
     lowest: Floats
     highest: Floats
 
 
 def clip_outliers(values: Floats) -> Floats:
-    """Columns (samples, columns) pulled in at their `outlier_limits`."""
+    """Clip the values (samples, columns) of every column to its `outlier_limits`, in a copy."""
     limits = outlier_limits(values)
     return np.clip(values, limits.lowest, limits.highest)
 
 
 def outlier_limits(values: Floats) -> OutlierLimits:
-    """`CLIP_DEVIATIONS` robust standard deviations from the medians of columns.
+    """For every column, the median ± `CLIP_DEVIATIONS` robust standard deviations.
 
-    Columns of mostly one value, whose median deviation is zero, have none: −∞ and ∞.
+    The robust standard deviation is the median absolute deviation divided by that of a standard
+    normal distribution. A column of mostly one value, for which it is zero, is not limited: −∞ and
+    ∞.
     """
     medians = _medians(values)
     deviations = _medians(np.abs(values - medians)) / NORMAL_MEDIAN_DEVIATION
@@ -38,10 +40,10 @@ def outlier_limits(values: Floats) -> OutlierLimits:
 
 
 def _medians(values: Floats) -> Floats:
-    """The median of every column, by a sort, which takes half the time of `np.median`."""
+    """The median of every column: (columns,). Sorting takes half the time of `np.median`."""
     ranked = np.sort(np.ascontiguousarray(values.T), axis=1)
     n_values = ranked.shape[1]
-    # One value in the middle, or two.
+    # One value in the middle of an odd number of values, or two of an even number.
     middle = ranked[:, (n_values - 1) // 2 : n_values // 2 + 1]
     medians: Floats = middle.mean(axis=1)
     return medians

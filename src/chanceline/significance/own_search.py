@@ -1,8 +1,8 @@
-"""A search for a small set of features, ours or the user's own, run again on every shuffle.
+"""A search for a small set of features, built in or the user's own, repeated on every shuffle.
 
-Its statistic T(X, y) is a deterministic function: same search, same iteration budget, same seed for
-every run. So (1 + #{T_b ≤ T_0})/(1 + B) is a valid p-value, and so is the one of a number of draws
-that ends with the h-th exceedance (`readings`).
+Its statistic T(X, y) is a deterministic function: every run has the same search, iteration budget
+and seed. So with B shuffles (1 + #{T_b ≤ T_0})/(1 + B) is a valid p-value. It is valid too with the
+p-value of `readings` if drawing stops at a fixed number of draws that do as well.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ Statistic = Callable[[Floats, Floats], SearchStatistic]
 
 
 class NothingSelectedError(InputError):
-    """The user's search gave no features.
+    """The user's search selected no features.
 
-    On shuffled labels that is a bad result, on the true ones an error.
+    On shuffled labels this is a bad result of the search; on the observed labels it is an error.
     """
 
 
 @dataclass(frozen=True)
 class SearchProcedure:
-    """What finds a small set of features, with everything it depends on besides (X, y).
+    """A search for a small set of features, with everything that it depends on besides (X, y).
 
     Attributes
     ----------
@@ -50,10 +50,11 @@ class SearchProcedure:
     budget : iterations of a built-in search; None for its own default.
     seed : of the search.
     intercept : whether the rule has a threshold.
-    errors : errors allowed; the set wanted is the smallest that makes no more.
-    target : a built-in search ends when it has found so few features.
-    wanted : the largest number of features that would be of use; the method "auto" has less
-        patience with more. None: the fewer, the better.
+    errors : errors allowed; the search is for the smallest set whose rule makes no more.
+    target : a built-in search ends when it has found a set with at most this many features; None if
+        it goes on.
+    wanted : the largest number of features that would be of use; the method "auto" spends less time
+        on larger sets. None if every size is of use: the fewer, the better.
     """
 
     search: Any = "auto"
@@ -65,26 +66,37 @@ class SearchProcedure:
     wanted: int | None = None
 
     def __call__(self, X: Floats, y: Floats) -> SearchStatistic:
-        """The statistic T, small when the set is small.
+        """The statistic T of the set found for these labels; its `rank` is small for small sets.
 
-        A search that selects nothing is worse than any that selects something.
+        If the search selects nothing, the rank is worse than that of any set.
+
+        Parameters
+        ----------
+        X : (samples, features)
+        y : (samples,) labels ±1.
         """
         n_samples, n_features = X.shape
         try:
             rule = self.find(X, y)
         except NothingSelectedError:
-            worst = n_features + n_samples + 1
-            return SearchStatistic(rank=worst, n_selected=0, errors=n_samples)
+            worst_rank = n_features + n_samples + 1  # see `statistic_of`
+            return SearchStatistic(rank=worst_rank, n_selected=0, errors=n_samples)
         return self.statistic_of(rule, n_features)
 
     def statistic_of(self, rule: Rule, n_features: int) -> SearchStatistic:
-        """T of a rule, whose rank is better the smaller it is.
+        """The statistic T of a rule. It compares rules by one number, the rank; small is good.
 
-        The rank is the rule's size. If the rule makes more errors than allowed it is larger than
-        any size, and larger with more errors.
+        The rank is the number of features that the rule uses. A rule with more errors than allowed
+        ranks behind all others: its rank is the number of all features plus its errors.
+
+        Parameters
+        ----------
+        rule : that was found.
+        n_features : number of all features.
         """
-        rank = rule.n_selected
-        if rule.errors > self.errors:
+        if rule.errors <= self.errors:
+            rank = rule.n_selected
+        else:
             rank = n_features + rule.errors
         return SearchStatistic(
             rank=rank,
@@ -94,7 +106,13 @@ class SearchProcedure:
         )
 
     def find(self, X: Floats, y: Floats) -> Rule:
-        """The rule found for these labels; its errors are counted on all samples."""
+        """Search a rule for these labels; its errors are counted on all samples.
+
+        Parameters
+        ----------
+        X : (samples, features)
+        y : (samples,) labels ±1. If all are equal, the rule is constant and has no features.
+        """
         if isinstance(self.search, str):
             return self._find_by_method(X, y, self.search)
         if self.intercept and np.all(y == y[0]):
@@ -102,24 +120,30 @@ class SearchProcedure:
         return rule_on(X, y, self._selected_features(X, y), self.intercept)
 
     def _find_by_method(self, X: Floats, y: Floats, method: str) -> Rule:
-        """The rule that a built-in search finds; its errors are counted on all rows.
+        """Search a rule by a built-in method; its errors are counted on all rows.
 
-        Some methods cannot allow errors: they look for a set without any.
+        Parameters
+        ----------
+        X : (samples, features)
+        y : (samples,) labels ±1.
+        method : name of a search method. Methods that are not in `FORGIVING` search a set without
+            errors even if errors are allowed.
         """
         allowed_errors = self.errors if method in FORGIVING else 0
 
-        # No rule is right on two equal rows with opposite labels. A search that allows no errors
-        # would fail on them: it runs on the other rows alone.
+        # The rows on which the search runs. Two equal rows with opposite labels make an error with
+        # any rule. A search without errors would fail on such rows, so that they are left out.
         if allowed_errors == 0:
             rows = consistent_rows(X, y)
         else:
             rows = np.arange(len(y))
         if self.intercept and np.all(y[rows] == y[rows[0]]):
-            # The rows have one class.
-            return constant_rule(X, y, np.zeros(0, dtype=np.int64))
-        searched_X = X if len(rows) == len(y) else X[rows]  # no copy where none is needed
+            # These rows have one class: a threshold is enough.
+            no_features = np.zeros(0, dtype=np.int64)
+            return constant_rule(X, y, no_features)
+        searched_X = X if len(rows) == len(y) else X[rows]  # avoids a copy of the whole table
 
-        # Only "auto" can be told which sizes are of use.
+        # Only the method "auto" has the option `wanted`.
         options: dict[str, Any] = {}
         if method == "auto":
             options["wanted"] = self.wanted
@@ -137,11 +161,15 @@ class SearchProcedure:
         return make_rule(X, y, outcome.support, outcome.weights, outcome.bias)
 
     def _selected_features(self, X: Floats, y: Floats) -> Ints:
-        """The columns that the user's own search selects, checked and sorted."""
+        """The columns of X that the user's own search selects: indices without repeats, ascending.
+
+        The search may return indices, a boolean mask, an object with indices in `support` (as
+        `chanceline.search` does), or None for no features. `NothingSelectedError` is raised if it
+        selects nothing, `InputError` if what it returns is not valid.
+        """
         selected = self._run_own_search(X, y)
         if selected is None:
             selected = []
-        # Indices, a mask, or an outcome of `chanceline.search`, which has indices in `support`.
         support = np.asarray(getattr(selected, "support", selected))
         if support.dtype == bool:
             support = np.flatnonzero(support)
@@ -155,13 +183,19 @@ class SearchProcedure:
         return np.unique(support.astype(np.int64))
 
     def _run_own_search(self, X: Floats, y: Floats) -> Any:
-        """What the user's function returns, or the indices that a scikit-learn selector selects."""
+        """Run the user's own search: a function, or a scikit-learn selector.
+
+        Returns
+        -------
+        Whatever the function returns, or the indices of the columns that the selector selects.
+        """
         is_selector = hasattr(self.search, "fit")
         if not is_selector:
             return self.search(X, y)
-        from sklearn.base import clone
+        from sklearn.base import clone  # only here, because it takes long to import
 
-        # A copy of the selector, with our seed wherever it has none of its own.
+        # Fit a copy of the selector. Random states that the user left open get the seed, also those
+        # of nested estimators (`estimator__random_state`), so that every run gives the same.
         selector = clone(self.search)
         seeds = {}
         for parameter, value in selector.get_params().items():
@@ -178,13 +212,14 @@ class SearchProcedure:
 
 @dataclass(frozen=True)
 class SearchShufflePlan(ShufflePlan):
-    """How often and how a search is run again on drawn labels.
+    """How often and how a search is repeated on drawn labels.
 
     Attributes
     ----------
     stop_after : drawing ends when this many draws did as well as the observed labels; None if all
-        are drawn.
-    max_errors : the errors with which a set still counts as a size that noise needs.
+        draws are made.
+    max_errors : a set found on drawn labels counts as separating noise if its rule makes at most
+        this many errors.
     """
 
     stop_after: int | None = 10
@@ -193,13 +228,13 @@ class SearchShufflePlan(ShufflePlan):
 
 @dataclass
 class _DrawsAsGood:
-    """A count of the draws that do as well as the observed labels, which may end drawing.
+    """A counter of the draws that do as well as the observed labels; it may end drawing.
 
     Attributes
     ----------
-    observed_rank : of the observed labels.
-    stop_after : the count at which drawing ends; None if it does not.
-    count : so far.
+    observed_rank : rank of the observed labels' statistic; small is good.
+    stop_after : the count at which drawing ends; None if it does not end early.
+    count : number of such draws so far.
     """
 
     observed_rank: int
@@ -210,7 +245,7 @@ class _DrawsAsGood:
         return drawn.rank <= self.observed_rank
 
     def count_draw(self, drawn: SearchStatistic) -> bool:
-        """Count a draw if it does as well, and say whether drawing ends with it."""
+        """Count a draw if it does as well as the observed labels; returns whether drawing ends."""
         if self.is_as_good(drawn):
             self.count += 1
         return self.count == self.stop_after
@@ -223,18 +258,20 @@ def shuffle_search(
     observed: SearchStatistic,
     shuffles: SearchShufflePlan,
 ) -> PermutationReading:
-    """The permutation p-value of a search, which is run again on every shuffle of the labels.
+    """The permutation p-value of a search, which is repeated on every shuffle of the labels.
 
     Parameters
     ----------
-    statistic : T(X, y), a deterministic function that processes can call; it runs the search.
+    statistic : T(X, y), which runs the search and returns the statistic of the set found, small
+        for a good set. It must be deterministic, and picklable for worker processes.
     X : (samples, features)
-    design : from which labels are drawn.
+    design : the null hypothesis, from which labels are drawn.
     observed : T of the observed labels.
-    shuffles : how many draws, and how.
+    shuffles : the number of draws, the seed, and how the draws are run.
     """
-    # Draw until enough draws did as well as the observed labels, or all are done. Draws have the
-    # numbers 1, 2, …; number 0 is the observed labelling.
+    # Draw labels until enough draws did as well as the observed labels, or all draws are made. They
+    # have the numbers 1, 2, …, because number 0 stands for the observed labels. `stopped_by` says
+    # what ended drawing before it was done (as an interrupt or the time limit); None if nothing.
     as_good = _DrawsAsGood(observed.rank, shuffles.stop_after)
     drawn, stopped_by = shuffles.runner.collect(
         _drawn_statistic,
@@ -250,7 +287,7 @@ def shuffle_search(
         stopped_by=stopped_by,
     )
     reading = read_draws(draws, stop_after=shuffles.stop_after, max_errors=shuffles.max_errors)
-    # A search that finds the same features for all labels does not look at them.
+    # The p-value means nothing if the search does not look at the labels.
     is_void = ignores_labels(observed, drawn, n_features=X.shape[1])
     return replace(reading, statistic=StatisticKind.SEARCH, void=is_void)
 
@@ -258,10 +295,17 @@ def shuffle_search(
 def ignores_labels(
     observed: SearchStatistic, drawn: list[SearchStatistic], n_features: int
 ) -> bool:
-    """Whether a search gave the same features for every labelling, though there were others.
+    """Whether a search selected the same features for all labellings, although it had a choice.
 
-    Then it does not look at the labels it is given. Had its features been chosen with the true
-    labels in view, every shuffle would do worse.
+    Such a search does not look at the labels that it is given. If its features had been chosen
+    beforehand by the observed labels, every shuffle would do worse, and the p-value would be too
+    small.
+
+    Parameters
+    ----------
+    observed : the statistic of the observed labels, with the features selected.
+    drawn : the statistics of the drawn labels.
+    n_features : number of all features.
     """
     has_choice = 0 < len(observed.support) < n_features
     if not has_choice or len(drawn) < 2:
@@ -272,5 +316,5 @@ def ignores_labels(
 def _drawn_statistic(
     draw_number: int, statistic: Statistic, X: Floats, design: NullDesign, seed: int
 ) -> SearchStatistic:
-    """T of the labelling of this number."""
+    """T of the drawn labelling with this number."""
     return statistic(X, labelling(design, seed, draw_number))
