@@ -53,7 +53,8 @@ WITHOUT_SIGNS = ("greedy-biht", "biht")  # methods of the paper, whose weights h
 def find_method(name: str) -> Method:
     """Return the search method of that name, a generator function.
 
-    The name is one of `METHODS`, or "module:function", which is then imported.
+    The name is a key of `METHODS`, or "module:function". Methods that are given as text are
+    imported here, on use.
     """
     entry = METHODS.get(name, name)  # a function, or the text "module:function"
     if callable(entry):
@@ -173,8 +174,8 @@ def iter_search(  # noqa: PLR0913
     _check_options(method, run, options)
     problem = make_problem(X, y, intercept, allow_contradictions=max_errors > 0, signs=signs)
 
-    # Run the method until it ends or the target is reached. Its events are candidates, proofs, and
-    # numbers of iterations; `record` keeps the best outcome of them.
+    # Run the method until it ends or the target is reached. It yields events: candidates, proofs,
+    # and numbers of iterations. `record` takes each event, and keeps the best outcome so far.
     record = _SearchRecord(
         problem, method=method, seed=seed, max_errors=max_errors, names=column_names(X)
     )
@@ -203,9 +204,14 @@ def _check_abilities(method: str, *, max_errors: int, has_signs: bool) -> None:
 
 
 def _check_options(method: str, run: Method, options: dict[str, Any]) -> None:
-    """Refuse options that the search method `run` does not have.
+    """Raise InputError for options that the search method does not have.
 
-    Its options are its arguments after `problem`, `budget` and `seed`, which every method has.
+    The options of a method are its arguments after `problem`, `budget` and `seed`, which every
+    method has.
+
+    method : name of the method, for the message.
+    run : the method, a generator function.
+    options : name → value, as the user gave them.
     """
     parameters = inspect.signature(run).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
@@ -308,9 +314,10 @@ class _SearchRecord:
     def _outcome(
         self, rule: Rule, iterations: int, earlier_history: list[tuple[int, int]]
     ) -> SearchOutcome:
-        """Make the outcome of a rule that was found after so many iterations.
+        """Make the outcome of a rule, with the task and what is proven by now.
 
-        earlier_history : (iterations, number of variables) of every improvement before it.
+        iterations : the effort after which the rule was found.
+        earlier_history : (iterations, number of variables) of every improvement before this one.
         """
         features: tuple[str, ...] = ()
         if self.names is not None:
@@ -363,16 +370,17 @@ def _own_rule(problem: Problem, candidate: Candidate) -> Rule:
 def _max_margin_rule(problem: Problem, candidate: Candidate) -> Rule:
     """Return the rule of largest margin on a candidate's support.
 
-    If no weights separate all samples, the margin is that on the samples which the candidate's own
-    weights classify correctly. If the method has found a rule in exact arithmetic
-    (`candidate.rule`) that makes fewer errors, this is returned.
+    The margin is the smallest one of all samples. If no weights separate all samples, it is the
+    smallest margin of the samples that the candidate's own weights classify correctly. If the
+    search method has found a rule in exact arithmetic (`candidate.rule`) that makes fewer errors,
+    that rule is returned instead.
     """
     support = candidate.support.astype(np.int64)
     n_weights = support.size + problem.n_unpenalized
     if n_weights == 0:
         return candidate_rule(problem, candidate)  # without weights there is only one rule
 
-    # Try all samples first, then those that are correct now.
+    # The largest margin on all samples; else that on the samples that are correct now.
     best_candidate = max_margin_candidate(problem, support, iterations=candidate.iterations)
     rule = candidate_rule(problem, best_candidate)
     if not rule.separates:
