@@ -127,7 +127,10 @@ class SupportFit(NamedTuple):
 def make_support_fit(problem: Problem, columns: NDArray[np.int64], max_errors: int) -> SupportFit:
     """Allocate the arrays for fits on subsets of the problem's columns.
 
-    `FitData`, `FitState` and `FitScratch` say what each array is for.
+    The result has three parts: `data`, which is never changed; `state`, with what a fit is asked
+    and what it leaves behind; and `scratch`. `FitData`, `FitState` and `FitScratch` say what each
+    array is for. Single numbers are arrays of one entry, so that compiled functions can change
+    them.
 
     problem : the data.
     columns : (n,) indices of the problem's columns, in the order in which the fits number them;
@@ -160,8 +163,8 @@ def make_support_fit(problem: Problem, columns: NDArray[np.int64], max_errors: i
         row_multipliers=np.zeros(n_rows),
         members=np.zeros(n_rows, dtype=np.int64),
         passive=make_passive_set(n_rows, n_columns),
-        # A minimal conflict has at most one pattern more than columns, and the condition on the sum
-        # of its multipliers is one more equation.
+        # The proofs solve equations for the multipliers of a conflict: one for each column, and one
+        # for their sum. A minimal conflict has at most as many patterns as there are equations.
         basis=np.zeros((n_columns + 1, n_columns + 1)),
         inverse=np.zeros((n_columns + 1, n_columns + 1)),
         integers=np.zeros((n_columns + 1, n_columns + 2), dtype=np.int64),
@@ -173,11 +176,11 @@ def make_support_fit(problem: Problem, columns: NDArray[np.int64], max_errors: i
 def errors_suffice(fit: Any, max_errors: int, multipliers: NDArray, early: bool) -> int:
     """Whether the used columns separate the alive patterns if `max_errors` of them may be wrong.
 
-    A pattern is a sample times its label. A conflict consists of a few patterns that cannot all be
+    A pattern is a sample times its label. A conflict is a set of a few patterns that cannot all be
     right, so at least one of them is an error. The steps:
 
-    1. If a fit separates all alive patterns, this is the answer.
-    2. If there are more than `max_errors` disjoint conflicts, the errors do not suffice.
+    1. If a fit separates all alive patterns, the answer is SEPARABLE.
+    2. If there are more than `max_errors` disjoint conflicts, the answer is INSEPARABLE.
     3. Otherwise each pattern of the first conflict is given up as an error in turn, and the
        function calls itself with one error fewer.
 
@@ -190,36 +193,36 @@ def errors_suffice(fit: Any, max_errors: int, multipliers: NDArray, early: bool)
 
     Returns
     -------
-    SEPARABLE : `alive` is the set of patterns that are separated. Before the next question about a
-        support the caller must set `alive` and `must_be_right` anew.
-    INSEPARABLE or UNDECIDED : both are as before.
+    SEPARABLE : `alive` is now the set of patterns that are separated. Before the next question
+        about a support the caller must set `alive` and `must_be_right` anew.
+    INSEPARABLE or UNDECIDED : `alive` and `must_be_right` are as before.
     """
     alive = fit.state.alive
     must_be_right = fit.state.must_be_right
     conflict = fit.scratch.conflicts[max_errors]  # (patterns,); each recursion depth has its own
     fit.state.tally[NODES] += 1
 
-    # Steps 1 and 2.
+    # Steps 1 and 2. If they leave the question open, `conflict` marks the patterns to give up.
     verdict = refute_by_conflicts(fit, max_errors, multipliers, early, conflict)
     if verdict != MUST_BRANCH:
         return verdict
 
-    # Step 3: one doubtful branch makes the answer doubtful, unless another branch separates.
+    # Step 3. One doubtful branch makes the answer UNDECIDED, unless another branch separates.
     verdict = INSEPARABLE
     for pattern in range(conflict.size):
         if conflict[pattern]:
             alive[pattern] = False
             verdict_without = errors_suffice(fit, max_errors - 1, multipliers, early)
             if verdict_without == SEPARABLE:
-                return SEPARABLE  # all callers return at once, and nothing is tried any more
+                return SEPARABLE  # all recursive calls return at once, so nothing is undone
             if verdict_without == UNDECIDED:
                 verdict = UNDECIDED
             alive[pattern] = True
-            # All sets of errors that contain this pattern have been tried. From here on it is
-            # right.
+            # All sets of errors that contain this pattern have been tried. So the further branches
+            # need not give it up again.
             must_be_right[pattern] = True
 
-    # Undo that for the caller, which may give these patterns up again.
+    # Clear these marks again, because the caller may give the patterns up in other branches.
     for pattern in range(conflict.size):
         if conflict[pattern]:
             must_be_right[pattern] = False
@@ -232,23 +235,25 @@ def refute_by_conflicts(
 ) -> int:
     """Fit the alive patterns; if they do not separate, count disjoint conflicts among them.
 
-    A fit that fails shows a conflict: its patterns of positive multiplier cannot all be right. They
-    are left out of the next fit. So the conflicts are disjoint, and each costs an error.
+    If a fit fails, the patterns with a positive multiplier are a conflict: they cannot all be
+    right. They are left out of the next fit. So the conflicts have no pattern in common, and each
+    costs at least one error.
 
     Parameters
     ----------
     fit : the `SupportFit`, with the used columns and the alive patterns in its `state`.
     multipliers : (patterns,) a start for the first fit; filled with the multipliers of that fit.
     early : whether any separating weights will do.
-    conflict : (patterns,) filled with the first conflict: which of its patterns may be given up.
+    conflict : (patterns,) bools, filled with the patterns of the first conflict that may be given
+        up as errors.
 
     Returns
     -------
     SEPARABLE or UNDECIDED : the verdict of the first fit.
     INSEPARABLE : there are more conflicts than `max_errors`.
-    MUST_BRANCH : neither; the caller has to give up patterns of the first conflict.
+    MUST_BRANCH : neither; the caller has to try giving up each pattern of the first conflict.
     """
-    in_rest = fit.scratch.in_rest  # (patterns,) those that the next fit contains
+    in_rest = fit.scratch.in_rest  # (patterns,) the patterns that the next fit contains
     further_multipliers = fit.scratch.further_multipliers
     for pattern in range(in_rest.size):
         in_rest[pattern] = fit.state.alive[pattern]
@@ -262,7 +267,7 @@ def refute_by_conflicts(
     leave_rest(in_rest, multipliers)
     n_conflicts = 1
 
-    # Further conflicts, until they are too many or the patterns left separate.
+    # Further conflicts, until there are too many, or the patterns in the rest separate.
     while n_conflicts <= max_errors:
         verdict = fit_rest(fit, further_multipliers, early)
         if verdict != INSEPARABLE:
@@ -292,16 +297,16 @@ def leave_rest(in_rest: NDArray, multipliers: NDArray) -> None:
 
 @inner_kernel()
 def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
-    """Decide whether the used columns separate some of the patterns: the rest, as flagged.
+    """Decide whether the used columns separate some of the patterns, those flagged as the rest.
 
-    The hard margin decides in floating point. If it finds no separating weights, its multipliers
-    must be proven to show a conflict (patterns that cannot all be right). Without a proof the
-    verdict is UNDECIDED, unless rounding is to be trusted.
+    A hard-margin fit decides in floating point. If it finds no separating weights, it has found a
+    conflict (patterns that cannot all be right), given by a multiplier for each pattern. Unless
+    this conflict is proven, the verdict is UNDECIDED; or INSEPARABLE, if rounding is to be trusted.
 
     Parameters
     ----------
-    fit : the `SupportFit`; `scratch.in_rest` flags the patterns. The weights are left in
-        `state.weights`.
+    fit : the `SupportFit`. The patterns of the rest are flagged in `scratch.in_rest`. The weights
+        found are left in `state.weights`.
     multipliers : (patterns,) the start; filled with the multipliers found, zero outside the rest.
     early : whether any separating weights will do, rather than those of the largest margin.
 
@@ -331,7 +336,8 @@ def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
     if verdict == INSEPARABLE:
         verdict = verdict_of_conflict(fit, n_in_rest, n_rows)
 
-    # Copy the multipliers from the rows back to the patterns, which have the same order.
+    # Copy the multipliers from the rows back to the patterns: the rows have the patterns of the
+    # rest in the same order.
     row = 0
     for pattern in range(multipliers.size):
         multipliers[pattern] = 0.0
@@ -345,11 +351,14 @@ def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
 def verdict_of_conflict(fit: Any, n_in_rest: int, n_rows: int) -> int:
     """Return INSEPARABLE if a conflict is proven, or rounding is to be trusted; else UNDECIDED.
 
-    A conflict is Σ λ_r a_r = 0 with multipliers λ ≥ 0, not all zero: then no weights separate the
-    rows a_r. It is proven with bounds of all rounding errors, or in integers.
+    A conflict of rows a_r is Σ_r λ_r a_r = 0 with multipliers λ ≥ 0, not all zero. If there is one,
+    no weights separate the patterns. The conflict was found in floating point. It is proven either
+    by bounds on all rounding errors, or in exact integer arithmetic.
 
-    fit : the `SupportFit`. The first `n_rows` of `scratch.rows` and `scratch.row_multipliers` are
-        the a_r and λ_r: `n_in_rest` patterns, then unit vectors of nonnegative weights.
+    fit : the `SupportFit`. The first `n_rows` of `scratch.rows` are the a_r, and those of
+        `scratch.row_multipliers` the λ_r.
+    n_in_rest : so many of the rows are patterns; the others, which come after them, are unit
+        vectors for weights that must not be negative.
     """
     basis = fit.scratch.basis
     conflict = Conflict(
@@ -368,10 +377,13 @@ def verdict_of_conflict(fit: Any, n_in_rest: int, n_rows: int) -> int:
 
 @inlined_kernel()
 def fill_patterns(fit: Any, start: NDArray) -> int:
-    """Copy the patterns flagged in `in_rest` into rows, for the hard margin; return how many.
+    """Copy the patterns flagged in `in_rest` into `scratch.rows`; return how many there are.
 
-    A row of `scratch.rows` has one entry for each used column. The multiplier of the pattern, an
-    entry of `start`, (patterns,), is copied to the same place of `scratch.row_multipliers`.
+    A row has one entry for each used column. The multiplier from which the hard margin starts is
+    copied to the same place of `scratch.row_multipliers`.
+
+    fit : the `SupportFit`.
+    start : (patterns,) a multiplier for each pattern.
     """
     columns = fit.data.columns  # (columns, patterns)
     used = fit.state.used  # the columns in use, in the first n_used places
@@ -379,7 +391,7 @@ def fill_patterns(fit: Any, start: NDArray) -> int:
     in_rest = fit.scratch.in_rest
     rows = fit.scratch.rows
     row_multipliers = fit.scratch.row_multipliers
-    n_in_rest = ZERO  # a 64-bit integer, as all counts of kernels
+    n_in_rest = ZERO  # a 64-bit integer, so that the compiled code has one type for all counts
     for pattern in range(in_rest.size):
         if in_rest[pattern]:
             row_multipliers[n_in_rest] = start[pattern]
@@ -393,9 +405,11 @@ def fill_patterns(fit: Any, start: NDArray) -> int:
 def fill_sign_rows(fit: Any, n_in_rest: int) -> int:
     """Append a unit row e_i for every weight that must not be negative; return the number of rows.
 
-    e_i has a 1 at the weight's place i among the used columns, and zeros elsewhere: as a row of the
-    hard margin it asks for w_i ≥ 0. Its multiplier starts at zero. The first `n_in_rest` rows, the
-    patterns, are filled already.
+    The row e_i has a 1 at place i of the used columns, and zeros elsewhere: in the hard margin it
+    demands w_i ≥ 0. Its multiplier starts at zero.
+
+    fit : the `SupportFit`, whose `scratch.rows` and `scratch.row_multipliers` are filled.
+    n_in_rest : the number of rows filled before, those of the patterns.
     """
     nonnegative = fit.data.nonnegative
     used = fit.state.used
@@ -435,21 +449,22 @@ def is_integer_conflict(fit: Any, n_in_rest: int) -> bool:
 
     A conflict is Σ_r λ_r a_r = 0 with multipliers λ ≥ 0, not all zero. The rows a_r are patterns,
     and unit rows e_i, one for each weight that must not be negative. Rows with a negligible λ_r,
-    which may be rounding, are left out; the λ_r of the others are computed anew in integers.
+    which may be rounding only, are left out. For the other rows the λ_r are computed anew, in
+    integers, and must be positive.
 
-    fit : the `SupportFit`. The λ_r, of sum 1, are in `scratch.row_multipliers`.
-    n_in_rest : so many patterns were fitted; the unit rows come after them.
+    fit : the `SupportFit`. The λ_r found, of sum 1, are in `scratch.row_multipliers`.
+    n_in_rest : number of patterns that were fitted; the unit rows come after them.
     """
-    # Two lists, filled from the front: the patterns that remain, and the places i of the unit rows
-    # that remain. They share one scratch array, which has room for all patterns and all columns.
+    # Fill two lists from the front: the patterns that remain, and the places i of the unit rows
+    # that remain. Both are parts of one scratch array, with room for all patterns and all columns.
     n_all_patterns = fit.scratch.in_rest.size
     patterns = fit.scratch.members[:n_all_patterns]
     unit_places = fit.scratch.members[n_all_patterns:]
     n_patterns = list_remaining_patterns(fit, patterns)
     n_units = list_remaining_units(fit, n_in_rest, unit_places)
 
-    # For each column used there is one equation, and one for the sum of the multipliers. With more
-    # rows than equations the multipliers are not unique.
+    # There is one equation for each column used, and one for the sum of the multipliers. With more
+    # rows than equations the multipliers are not unique, and nothing is proven.
     n_used = fit.state.n_used[0]
     if n_patterns + n_units > n_used + 1:
         return False
@@ -465,10 +480,11 @@ def is_integer_conflict(fit: Any, n_in_rest: int) -> bool:
 
 @inlined_kernel()
 def list_remaining_patterns(fit: Any, patterns: NDArray) -> int:
-    """List the patterns whose multiplier is not negligible in `patterns`; return how many.
+    """List the patterns whose multiplier is not negligible; return how many there are.
 
-    Only patterns with the flag `in_rest` were fitted. They have the first places of
-    `scratch.row_multipliers`, in the same order.
+    fit : the `SupportFit`. Only patterns flagged in `scratch.in_rest` were fitted. Their
+        multipliers have the first places of `scratch.row_multipliers`, in the same order.
+    patterns : (all patterns,) filled from the front with the indices of the patterns listed.
     """
     in_rest = fit.scratch.in_rest
     row_multipliers = fit.scratch.row_multipliers
@@ -487,9 +503,12 @@ def list_remaining_patterns(fit: Any, patterns: NDArray) -> int:
 def list_remaining_units(fit: Any, first_row: int, unit_places: NDArray) -> int:
     """List the places i of unit rows e_i whose multiplier is not negligible; return how many.
 
-    There is a unit row for each used column whose weight must not be negative, in the order of the
-    columns. Their multipliers stand in `scratch.row_multipliers` from `first_row` on. The places
-    are written to `unit_places`.
+    There is a unit row e_i for each used column i whose weight must not be negative, in the order
+    of the columns.
+
+    fit : the `SupportFit`, with the multipliers in `scratch.row_multipliers`.
+    first_row : the place of the multiplier of the first unit row.
+    unit_places : filled from the front with the places i listed.
     """
     nonnegative = fit.data.nonnegative
     used = fit.state.used
@@ -509,16 +528,20 @@ def list_remaining_units(fit: Any, first_row: int, unit_places: NDArray) -> int:
 def weights_are_certain(fit: Any) -> bool:
     """Whether the weights of the used columns classify every pattern correctly, for certain.
 
-    Every margin, a sum of products, must exceed its largest possible rounding error. That is the
-    unit roundoff, times the number of roundings (one for each term, and MARGIN_ROUNDINGS more),
-    times the sum of the absolute values of the terms.
+    Every margin, a sum of products, must exceed the largest possible rounding error:
+
+        2 · (number of roundings) · (unit roundoff) · Σ |product|,
+
+    with one rounding for each product, and MARGIN_ROUNDINGS more; the factor 2 is for safety.
+
+    fit : the `SupportFit`, with the weights in `state.weights`.
     """
     columns = fit.data.columns  # (columns, patterns)
     used = fit.state.used
     n_used = fit.state.n_used[0]
     weights = fit.state.weights
     n_roundings = n_used + MARGIN_ROUNDINGS
-    relative_bound = 2.0 * n_roundings * UNIT_ROUNDOFF  # the factor 2 is for safety
+    relative_bound = 2.0 * n_roundings * UNIT_ROUNDOFF
     for pattern in range(columns.shape[1]):
         margin = 0.0
         absolute_sum = 0.0
@@ -526,7 +549,7 @@ def weights_are_certain(fit: Any) -> bool:
             product = columns[used[i], pattern] * weights[i]
             margin += product
             absolute_sum += abs(product)
-        # "not above" instead of "below or equal", so that NaN fails too.
+        # Written with "not", so that NaN is not certain either.
         if not margin > relative_bound * absolute_sum:
             return False
     return True
