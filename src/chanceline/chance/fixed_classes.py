@@ -43,13 +43,15 @@ def log_fixed_class_labellings(
     A labelling is realised if it differs from a separable one in at most e points, the errors. It
     counts if it has n₊ positives. Let c_k be the number of separable labellings with k positives,
     and w_k the number of labellings with n₊ positives within e flips of one with k positives. Then
-    at most Σ_k c_k w_k labellings count. The smallest of these bounds on the sum is taken:
+    at most Σ_k c_k w_k labellings count. There are three bounds on this sum, and the smallest is
+    taken:
 
         COVER          any M                      D · max_k (w_k + w_{P−k})/2, where D ≥ Σ_k c_k is
                                                   Cover's count of all separable labellings
-        THRESHOLD      M = 1 with an intercept    c_k of the thresholds on one feature
-        PLANAR_SETS    M = 2 with an intercept    c_k ≤ the k-sets, the sets of k points of a plane
-                                                  that a line can cut off
+        THRESHOLD      M = 1 with an intercept    the sum with c_k ≤ 2: a threshold on one feature
+                                                  cuts off the k largest or the k smallest values
+        PLANAR_SETS    M = 2 with an intercept    the sum with a bound on c_k, the number of sets of
+                                                  k points of a plane that a line can cut off
 
     With more than EXACT_ERRORS errors it would take too long to compute w_k. Then all labellings
     count, whatever their number of positives, and the bound is D · Σ_{j≤e} C(P, j), also called

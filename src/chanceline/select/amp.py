@@ -128,9 +128,10 @@ def slab_moments(field: Floats, variance: float, nonnegative: NDArray[np.bool_])
     If a weight must not be negative, only the positive half of this Gaussian is allowed. With
     z = √variance · field, and φ, Φ the normal density and distribution function,
 
-        lift = √variance φ(z)/Φ(z)
-        the mean rises by the lift, the second moment by mean · lift (mean of the full Gaussian),
-        and the evidence changes by ln Φ(z).
+        lift                = √variance φ(z)/Φ(z)
+        mean of the half    = mean + lift
+        its second moment   = second moment + mean · lift
+        its evidence        = evidence + ln Φ(z)
 
     field : (n,) the linear terms of the factors.
     variance : the posterior variance above, the same for all weights.

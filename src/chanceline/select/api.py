@@ -98,7 +98,7 @@ def search(  # noqa: PLR0913
     X : (P, N) matrix of real numbers, samples in rows, or a DataFrame, whose names the outcome then
         has; columns are scaled internally, and the weights given in the units of X.
     y : P labels of at most two values, the larger of which is the positive class.
-    method : `auto` unless you know better: `tabu`, `amp`, `omp`, `greedy-biht`, `biht`, `l1`,
+    method : `auto`, in general the best choice; `tabu`, `amp`, `omp`, `greedy-biht`, `biht`, `l1`,
         `reweighted-l1`, `exact`; or a function of your own as "module:function" (see
         docs/extending.md).
     budget : iterations (swaps for `auto` and `tabu`, nodes for `exact`); results do not depend on
@@ -115,11 +115,12 @@ def search(  # noqa: PLR0913
     Returns
     -------
     SearchOutcome
-        If nothing makes so few errors, the fewest found.
+        The fewest variables found whose rule makes at most `errors` errors. If no rule does, that
+        with the fewest errors found.
 
     Notes
     -----
-    Ctrl-C raises KeyboardInterrupt; whoever wants the best so far takes it from `iter_search`.
+    Ctrl-C raises KeyboardInterrupt. To have the best outcome so far, iterate over `iter_search`.
     """
     outcomes = iter_search(
         X,
@@ -134,7 +135,7 @@ def search(  # noqa: PLR0913
         progress=progress,
         **options,
     )
-    # Only the last outcome counts.
+    # Run the search to its end; only the last outcome counts.
     *_, final = outcomes
     return final
 
@@ -370,8 +371,8 @@ def _own_rule(problem: Problem, candidate: Candidate) -> Rule:
 def _max_margin_rule(problem: Problem, candidate: Candidate) -> Rule:
     """Return the rule of largest margin on a candidate's support.
 
-    The margin is the smallest one of all samples. If no weights separate all samples, it is the
-    smallest margin of the samples that the candidate's own weights classify correctly. If the
+    The margin of a rule is the smallest margin of all samples. If no weights separate all samples,
+    it is the smallest margin of those that the candidate's own weights classify correctly. If the
     search method has found a rule in exact arithmetic (`candidate.rule`) that makes fewer errors,
     that rule is returned instead.
     """

@@ -240,12 +240,13 @@ def search_separating(
 
     1. Start from a support that separates.
     2. Try one and two variables exhaustively, if that takes no longer than the swaps.
-    3. Pass messages, if many variables are needed.
-    4. Swap variables.
+    3. If many variables are needed, reduce their number by message passing, which estimates the
+       probability that each weight is nonzero.
+    4. Reduce it further by swaps of one variable for another.
 
     gives_up : if nothing separates, yield no candidate at all instead of the best rule found.
     """
-    # Step 1.
+    # Step 1. If nothing separates, search for the fewest errors instead.
     start = find_start(problem)
     if not start.separates:
         if not gives_up:

@@ -291,7 +291,7 @@ def biht_steps(  # noqa: PLR0913
     A pattern a_μ is a sample times its label; it is wrong if its margin w·a_μ is negative. Only the
     weights at the fixed places and at one free place j differ from zero. An iteration has the steps
 
-        1.  gradient = Σ_wrong a_μ
+        1.  gradient = Σ_wrong a_μ  (patterns of margin zero count half)
         2.  j = the place that is not fixed with the largest |w_j + gradient_j|; the weight at the
             former free place becomes zero
         3.  w_i += gradient_i at every fixed place i, and at i = j

@@ -84,7 +84,7 @@ def prove(  # noqa: PLR0913
     best : a support that suffices; None if none is known.
     budget : largest number of nodes of the walks.
     max_errors : number of samples that may be misclassified.
-    lower : no support of fewer variables suffices, as is known already.
+    lower : a size for which it is known already that no smaller support suffices.
     max_decisions : largest number of decisions in rational arithmetic, for every size.
 
     Yields

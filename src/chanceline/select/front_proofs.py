@@ -69,7 +69,7 @@ def prove_pairs(
 
     Point k of the front is the best rule found of at most k variables. With `all_pairs` every pair
     of variables is searched, if there are few enough pairs; then the point is proven. Otherwise
-    only the pair that the search has found is searched, for a better rule on it.
+    only the pair of the present point is searched, for a better rule on it.
 
     points : point k in place k.
 
@@ -83,7 +83,7 @@ def prove_pairs(
     if not has_pair:
         return [replace(point, proven=point.proven or point.errors == 0) for point in points]
 
-    # The pairs to search: all, the one that was found, or none.
+    # The pairs to search: all, that of the present point, or none.
     work_per_pair = problem.n_samples**2
     n_pairs = math.comb(problem.n_features, 2)
     searches_all = all_pairs and n_pairs * work_per_pair <= MAX_PLANE_WORK

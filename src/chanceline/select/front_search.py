@@ -101,18 +101,21 @@ def default_front_swaps(problem: Problem, max_variables: int) -> int:
     with the square root of `max_variables`, the number of sizes to search. If there are only few
     supports, few swaps are enough.
     """
+    # The work of a swap.
     n_columns, n_samples = problem.columns.shape
     gradient_work = n_columns * n_samples
     fit_work = FRONT_FIT_WORK * n_samples * (max_variables + SUPPORT_OVERHEAD)
     work_per_swap = FRONT_SWAP_OVERHEAD + gradient_work + fit_work
 
-    # Among thousands of columns there are more good sets, and they are harder to find.
+    # The total work, and how many swaps it allows. Among thousands of columns there are more good
+    # supports, and they are harder to find, so there is extra work.
     work = FRONT_WORK * (1 + EXTRA_WORK * min(1.0, n_columns / MANY_COLUMNS))
     sizes_factor = math.sqrt(max(max_variables, 1) / REFERENCE_VARIABLES)
-    affordable = int(work / work_per_swap * sizes_factor)
+    n_affordable = int(work / work_per_swap * sizes_factor)
 
+    # A few swaps for every support are enough.
     n_supports = sum(math.comb(problem.n_features, k) for k in range(1, max_variables + 1))
-    n_worthwhile = min(affordable, SWAPS_PER_SUPPORT * n_supports)
+    n_worthwhile = min(n_affordable, SWAPS_PER_SUPPORT * n_supports)
     return max(MIN_DEFAULT_SWAPS, n_worthwhile)
 
 
@@ -121,11 +124,11 @@ def search_fewest_errors(
 ) -> Iterator[Candidate | int]:
     """Search for the rule of fewest errors, after another search found none that is good enough.
 
-    Yields the number of iterations (`spent` and those of this search) as it goes. At the end it
-    yields one candidate: that of fewest variables with at most `max_errors`, or, if there is none,
-    that with the fewest errors found.
+    The best rules of 0, 1, … variables are searched. Yields the number of iterations (`spent` and
+    those of this search) as it goes. At the end it yields one candidate: the rule of fewest
+    variables with at most `max_errors` errors; or, if there is none, that with the fewest errors.
 
-    budget : number of swaps; None for as many as the table is worth.
+    budget : number of swaps; None for `default_front_swaps`.
     spent : iterations of the search before this one.
     """
     search = FrontSearch(problem, min(problem.n_features, MAX_FRONT_VARIABLES), seed)

@@ -267,7 +267,7 @@ def descend(hinge: Any, weights: NDArray, margins: NDArray, line: Any) -> int:
     size = hinge.state.n_used[0]
 
     errors = count_errors(margins)
-    n_idle = 0
+    n_idle = 0  # rounds in a row without fewer errors
     while n_idle < IDLE_ROUNDS and errors > 0:
         errors_before = errors
         start = int(next_random(random) * size)
@@ -279,14 +279,16 @@ def descend(hinge: Any, weights: NDArray, margins: NDArray, line: Any) -> int:
             if nonnegative[support[place]]:
                 least_step = -weights[place]
 
-            minimum = fewest_on_line(margins, column, least_step, line, random)
+            minimum = fewest_on_line(
+                margins, direction=column, least_step=least_step, line=line, random=random
+            )
             if minimum.errors <= errors:
                 errors = minimum.errors
                 weights[place] += minimum.step
                 add_scaled(margins, minimum.step, column, margins.size)
 
         # Compute the margins anew from the weights, since rounding errors of many steps add up.
-        combine(columns, support, weights, size, margins)
+        combine(vectors=columns, chosen=support, factors=weights, count=size, out=margins)
         errors = count_errors(margins)
         if errors < errors_before:
             n_idle = 0

@@ -29,7 +29,7 @@ def front(  # noqa: PLR0913
     pool: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Front:
-    """For every number of variables up to `max_features` the fewest errors of a linear rule.
+    """Find, for every number of variables up to `max_features`, the fewest errors of a linear rule.
 
     Parameters
     ----------

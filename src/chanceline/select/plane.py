@@ -323,8 +323,8 @@ class _Turn(NamedTuple):
         starts : (sets,) the first step of each set, as an index of flattened arrays (pivots,
             steps). A set ends where the next one begins.
         """
-        # `change_at_step` holds for left as the positive side. With right as the positive side
-        # wrong and correct are exchanged, so the sign is.
+        # `change_at_step` is the change if left is positive. If right is positive, correct and
+        # wrong are exchanged, so the change has the opposite sign.
         change = self.change_at_step
         if orientation == RIGHT_IS_POSITIVE:
             change = -change
@@ -370,7 +370,8 @@ def _turn_lines(places: _Places, pivots: Floats, intercept: bool) -> _Turn:
     pivots : (pivots, 2) the points that the lines turn about.
     intercept : without one the pivot is the origin, and samples there are errors.
     """
-    # The coordinates of each place relative to each pivot, and its direction; all (pivots, places).
+    # The coordinates x and z of each place relative to each pivot (y denotes labels), and its
+    # direction; all (pivots, places).
     x = places.points[:, 0] - pivots[:, None, 0]
     z = places.points[:, 1] - pivots[:, None, 1]
     is_pivot = (x == 0) & (z == 0)

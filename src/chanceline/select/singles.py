@@ -121,7 +121,13 @@ def search_singles(problem: Problem, random: NDArray[np.uint64]) -> SingleRules:
         if problem.nonnegative[j]:
             smallest_weight = 0.0
         for constant, margins in starts:
-            errors, weight = fewest_on_line(margins, columns[j], smallest_weight, line, random)
+            errors, weight = fewest_on_line(
+                margins,
+                direction=columns[j],
+                least_step=smallest_weight,
+                line=line,
+                random=random,
+            )
             if errors < rules.errors[j]:
                 rules.errors[j] = errors
                 rules.constants[j] = constant

@@ -203,7 +203,9 @@ def errors_suffice(fit: Any, max_errors: int, multipliers: NDArray, early: bool)
     fit.state.tally[NODES] += 1
 
     # Steps 1 and 2. If they leave the question open, `conflict` marks the patterns to give up.
-    verdict = refute_by_conflicts(fit, max_errors, multipliers, early, conflict)
+    verdict = refute_by_conflicts(
+        fit, max_errors=max_errors, multipliers=multipliers, early=early, conflict=conflict
+    )
     if verdict != MUST_BRANCH:
         return verdict
 

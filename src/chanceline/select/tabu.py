@@ -75,8 +75,8 @@ def find_gradient(hinge: Any) -> None:
             slack[n_active] = 1.0 - margins[sample]
             n_active += 1
 
-    # gradient = Σ_active slack · row, which `combine` writes to its last argument
-    combine(rows, samples, slack, n_active, gradient)
+    # gradient = Σ_active slack · row
+    combine(vectors=rows, chosen=samples, factors=slack, count=n_active, out=gradient)
 
 
 @leaf_kernel()
@@ -351,11 +351,11 @@ def swap_down(
 
         # If the support does not separate any more, swap variables, in chunks.
         patience_share = patience.share_at(n_variables_to_reach)
-        last_swap = min(budget, n_swaps + int(patience_share * budget))
+        n_swaps_at_end = min(budget, n_swaps + int(patience_share * budget))
         while not separates:
-            if n_swaps >= last_swap:
+            if n_swaps >= n_swaps_at_end:
                 return
-            max_swaps = min(_swaps_per_chunk(hinge), last_swap - n_swaps)
+            max_swaps = min(_swaps_per_chunk(hinge), n_swaps_at_end - n_swaps)
             result = swap_until_separated(hinge, size=size, max_swaps=max_swaps)
             n_swaps += result.n_swaps
             separates = result.separates

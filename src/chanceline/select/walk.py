@@ -124,11 +124,11 @@ def walk_on(walk: Any, max_nodes: int) -> int:
 
         # React to the verdict.
         if is_growing:
-            # It is about the variables outside the cut: the cut gets one more variable, or is
-            # complete.
+            # The verdict is on the variables outside the cut. The cut gets one more variable, or is
+            # complete, or is given up.
             grow_cut(path, cut_fits, level, verdict)
         elif verdict == SEPARABLE and not path.counting:
-            # It is about the included variables, which are a support that suffices.
+            # The included variables are a support that suffices.
             return FOUND
         else:
             # If the included variables separate, count all supports that contain them. Otherwise go
@@ -180,9 +180,8 @@ def advance(path: Any, node_limit: int) -> int:
     """Move a depth-first search over supports to the next place that needs a fit.
 
     Each level 0 … size − 1 has a cut, a set of variables of which every separating support contains
-    at least one. The branches of the level are to include one variable of its cut after the other.
-    The search stands at the level `current[0]`, which is −1 after the end. A pass of the loop takes
-    one step:
+    at least one. A branch of the level includes one variable of its cut. The search stands at the
+    level `current[0]`, which is −1 after the end. A pass of the loop takes one step:
 
     - if the cut of the level still grows (GROWING), a fit is needed: it says which variable the cut
       gets next, or that the cut is complete;
@@ -233,7 +232,9 @@ def advance(path: Any, node_limit: int) -> int:
         # open, no support of this branch separates. Then the search stays at this level, and the
         # next pass takes the next branch.
         count_node(tally, level + 1, size)
-        n_branches = smallest_open_cut(unmet, variables, chosen[level], level + 1, size)
+        n_branches = smallest_open_cut(
+            unmet, variables, included=chosen[level], level=level + 1, size=size
+        )
         if n_branches > 0:
             begin_level(path, level + 1, n_branches)
     return EXHAUSTED
