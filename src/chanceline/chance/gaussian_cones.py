@@ -123,6 +123,7 @@ def _saddle_point(positives: int, negatives: int) -> float:
         return s + float(np.exp(-0.5 * s * s - 0.5 * _LOG_2PI - log_ndtr(s)))
 
     def total_slope(s: float) -> float:
+        """Return the derivative by s of the sum above."""
         return positives * slope(s) - negatives * slope(-s)
 
     # The root lies between −reach and reach. For s > 0, slope(s) > s and slope(−s) < 1/s. So

@@ -155,6 +155,7 @@ def samples_needed(  # noqa: PLR0913
         )
 
     def convinces(n_samples: int) -> bool:
+        """Whether the rule convinces with `n_samples` samples; never if all may be errors."""
         return n_samples > errors and bound_with(n_samples).log10_p <= log10(level)
 
     # Start with at least two samples, one for each class, and more samples than errors.

@@ -346,6 +346,7 @@ class _BestSoFar:
     """The last candidate of a search, and the smallest size that is not refuted."""
 
     def __init__(self, candidate: Candidate) -> None:
+        """Start from a candidate, with nothing proven: at least one variable is needed."""
         self.candidate = candidate
         self.lower_bound = 1
 

@@ -101,12 +101,12 @@ def prove(  # noqa: PLR0913
         smallest = best.support.size  # the smallest size known to suffice
     else:
         iterations = 0
-        smallest = problem.n_features + 1  # none is known to, not even all variables
+        smallest = problem.n_features + 1  # no size is known to, not even all variables
 
     while refuted < smallest - 1:
         size = _next_size(refuted, smallest)
-        is_none_known = smallest > problem.n_features
-        if is_none_known and max_errors == 0:
+        no_support_known = smallest > problem.n_features
+        if no_support_known and max_errors == 0:
             # First decide whether all variables together separate, which is quick: if they do not,
             # no support does.
             size = problem.n_features

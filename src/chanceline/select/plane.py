@@ -515,6 +515,7 @@ class _HiddenSplits:
     """
 
     def __init__(self, places: _Places, fewest: int) -> None:
+        """Start with the errors of the best split without a line, `fewest`."""
         self.places = places
         self.fewest = fewest
         self.n_compared = 0

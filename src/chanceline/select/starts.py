@@ -78,9 +78,10 @@ def start_from(problem: Problem, start: Candidate) -> tuple[Hinge, bool]:
     )
     set_support(hinge, support, weights)
 
-    # Fit, which also computes the margins. If some weights must not be negative, a Newton step may
-    # make them so; then their columns leave the support, although the candidate may need them. So
-    # its weights are kept, by a fit without steps, unless all are zero, which is no rule yet.
+    # Fit, which also computes the margins. A Newton step may make a weight negative that must not
+    # be; then its column leaves the support, although the candidate may need it. So if there are
+    # such weights, the candidate's rule is kept as it is, by a fit without steps. (If all weights
+    # are zero, there is no rule to keep.)
     max_newton = FULL_FIT_STEPS
     if problem.nonnegative.any() and start.weights.any():
         max_newton = 0

@@ -325,7 +325,7 @@ def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
     n_in_rest = fill_patterns(fit, multipliers)
     n_rows = fill_sign_rows(fit, n_in_rest)
 
-    verdict = SEPARABLE  # without any pattern
+    verdict = SEPARABLE  # if there is no pattern to fit
     if n_in_rest > 0:
         verdict = hard_margin(
             rows=rows[:n_rows],

@@ -126,6 +126,8 @@ def choose_addition(hinge: Any) -> int:
 
     If there is no such column, a second pass over the columns clears all tabus. The column chosen
     becomes tabu.
+
+    hinge : a fitted workspace, whose `scratch.gradient` is that of its present weights.
     """
     nonnegative = hinge.data.nonnegative  # (columns,)
     position = hinge.state.position  # (columns,) place in the support, −1 outside

@@ -319,13 +319,15 @@ def begin_level(path: Any, level: int, n_branches: int) -> None:
     n_branches : number of open variables of the smallest known cut, or of all variables if there is
         none.
     """
-    # The level begins without an included variable.
+    # The level begins without an included variable, and with an empty cut.
     levels = path.levels
     levels.current[0] = level
     levels.chosen[level] = NONE
     levels.n_waiting[level] = 0
-    levels.max_branches[level] = n_branches
+    levels.max_branches[level] = n_branches  # a cut that grows must stay smaller than this
     if level > 0:
+        # The row of `CutFits` for the fit of the variables that the level begins with. (At level 0
+        # it is 0.)
         levels.first_fit[level] = first_row_of_fits(levels, level)
 
     # If errors are allowed, fits of many variables take too long. If few variables are missing, a
