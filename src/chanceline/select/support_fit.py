@@ -93,10 +93,11 @@ class FitState(NamedTuple):
 class FitScratch(NamedTuple):
     """Arrays to work in.
 
-    in_rest : (patterns,), whether a pattern is in the rest: those that are fitted at the moment.
+    in_fit : (patterns,), flags of the patterns that are fitted at the moment.
     conflicts : (max_errors + 1, patterns), the conflict found with so many errors left.
     further_multipliers : (patterns,), those of conflicts after the first.
-    rows : (patterns + columns, columns), the rest, then e_i of the nonnegative weights.
+    rows : (patterns + columns, columns), the patterns in the fit, then the unit vectors e_i of the
+        weights that must not be negative.
     row_multipliers : (patterns + columns,), of these rows.
     members : (patterns + columns,), the rows whose multiplier is not negligible: patterns, and
         from place `patterns` on places of weights that must not be negative.
@@ -104,7 +105,7 @@ class FitScratch(NamedTuple):
     basis, inverse, integers : of the proofs.
     """
 
-    in_rest: NDArray[np.bool_]
+    in_fit: NDArray[np.bool_]
     conflicts: NDArray[np.bool_]
     further_multipliers: NDArray[np.float64]
     rows: NDArray[np.float64]
@@ -156,7 +157,7 @@ def make_support_fit(problem: Problem, columns: NDArray[np.int64], max_errors: i
         tally=np.zeros(N_TALLIES, dtype=np.int64),
     )
     scratch = FitScratch(
-        in_rest=np.zeros(n_patterns, dtype=np.bool_),
+        in_fit=np.zeros(n_patterns, dtype=np.bool_),
         conflicts=np.zeros((max_errors + 1, n_patterns), dtype=np.bool_),
         further_multipliers=np.zeros(n_patterns),
         rows=np.zeros((n_rows, n_columns)),
@@ -255,26 +256,26 @@ def refute_by_conflicts(
     INSEPARABLE : there are more conflicts than `max_errors`.
     MUST_BRANCH : neither; the caller has to try giving up each pattern of the first conflict.
     """
-    in_rest = fit.scratch.in_rest  # (patterns,) the patterns that the next fit contains
+    in_fit = fit.scratch.in_fit  # (patterns,) the patterns that the next fit contains
     further_multipliers = fit.scratch.further_multipliers
-    for pattern in range(in_rest.size):
-        in_rest[pattern] = fit.state.alive[pattern]
+    for pattern in range(in_fit.size):
+        in_fit[pattern] = fit.state.alive[pattern]
         further_multipliers[pattern] = 0.0
 
     # The first conflict.
-    verdict = fit_rest(fit, multipliers, early)
+    verdict = fit_flagged(fit, multipliers, early)
     if verdict != INSEPARABLE:
         return verdict
     mark_conflict(multipliers, fit.state.must_be_right, conflict)
-    leave_rest(in_rest, multipliers)
+    remove_conflict(in_fit, multipliers)
     n_conflicts = 1
 
-    # Further conflicts, until there are too many, or the patterns in the rest separate.
+    # Further conflicts, until there are too many, or the patterns that are left separate.
     while n_conflicts <= max_errors:
-        verdict = fit_rest(fit, further_multipliers, early)
+        verdict = fit_flagged(fit, further_multipliers, early)
         if verdict != INSEPARABLE:
             return MUST_BRANCH
-        leave_rest(in_rest, further_multipliers)
+        remove_conflict(in_fit, further_multipliers)
         n_conflicts += 1
     return INSEPARABLE
 
@@ -290,16 +291,19 @@ def mark_conflict(multipliers: NDArray, must_be_right: NDArray, conflict: NDArra
 
 
 @inner_kernel()
-def leave_rest(in_rest: NDArray, multipliers: NDArray) -> None:
-    """Take the patterns of positive multiplier out of the rest: clear their flag `in_rest`."""
-    for pattern in range(in_rest.size):
+def remove_conflict(in_fit: NDArray, multipliers: NDArray) -> None:
+    """Take the patterns of a conflict, those of positive multiplier, out of the next fit.
+
+    Their flags in `in_fit`, (patterns,), are cleared.
+    """
+    for pattern in range(in_fit.size):
         if multipliers[pattern] > 0.0:
-            in_rest[pattern] = False
+            in_fit[pattern] = False
 
 
 @inner_kernel()
-def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
-    """Decide whether the used columns separate some of the patterns, those flagged as the rest.
+def fit_flagged(fit: Any, multipliers: NDArray, early: bool) -> int:
+    """Decide whether the used columns separate some of the patterns, those flagged in `in_fit`.
 
     A hard-margin fit decides in floating point. If it finds no separating weights, it has found a
     conflict (patterns that cannot all be right), given by a multiplier for each pattern. Unless
@@ -307,50 +311,51 @@ def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
 
     Parameters
     ----------
-    fit : the `SupportFit`. The patterns of the rest are flagged in `scratch.in_rest`. The weights
-        found are left in `state.weights`.
-    multipliers : (patterns,) the start; filled with the multipliers found, zero outside the rest.
+    fit : the `SupportFit`, with the flags in `scratch.in_fit`. The weights found are left in
+        `state.weights`.
+    multipliers : (patterns,) the start; filled with the multipliers found, zero for patterns that
+        are not flagged.
     early : whether any separating weights will do, rather than those of the largest margin.
 
     Returns
     -------
     SEPARABLE, INSEPARABLE or UNDECIDED.
     """
-    in_rest = fit.scratch.in_rest
+    in_fit = fit.scratch.in_fit
     rows = fit.scratch.rows
     row_multipliers = fit.scratch.row_multipliers
     n_used = fit.state.n_used[0]
 
     # Fill the rows of the hard margin: the patterns, then one row for each nonnegative weight.
-    n_in_rest = fill_patterns(fit, multipliers)
-    n_rows = fill_sign_rows(fit, n_in_rest)
+    n_in_fit = fill_patterns(fit, multipliers)
+    n_rows = fill_sign_rows(fit, n_in_fit)
 
     verdict = SEPARABLE  # if there is no pattern to fit
-    if n_in_rest > 0:
+    if n_in_fit > 0:
         verdict = hard_margin(
             rows=rows[:n_rows],
-            n_patterns=n_in_rest,
+            n_patterns=n_in_fit,
             weights=fit.state.weights[:n_used],
             multipliers=row_multipliers[:n_rows],
             early=early,
             passive=fit.scratch.passive,
         )
     if verdict == INSEPARABLE:
-        verdict = verdict_of_conflict(fit, n_in_rest, n_rows)
+        verdict = verdict_of_conflict(fit, n_in_fit, n_rows)
 
-    # Copy the multipliers from the rows back to the patterns: the rows have the patterns of the
-    # rest in the same order.
+    # Copy the multipliers from the rows back to the patterns. The rows have the flagged patterns in
+    # the same order.
     row = 0
     for pattern in range(multipliers.size):
         multipliers[pattern] = 0.0
-        if in_rest[pattern]:
+        if in_fit[pattern]:
             multipliers[pattern] = row_multipliers[row]
             row += 1
     return verdict
 
 
 @inlined_kernel()
-def verdict_of_conflict(fit: Any, n_in_rest: int, n_rows: int) -> int:
+def verdict_of_conflict(fit: Any, n_in_fit: int, n_rows: int) -> int:
     """Return INSEPARABLE if a conflict is proven, or rounding is to be trusted; else UNDECIDED.
 
     A conflict of rows a_r is Σ_r λ_r a_r = 0 with multipliers λ ≥ 0, not all zero. If there is one,
@@ -359,19 +364,19 @@ def verdict_of_conflict(fit: Any, n_in_rest: int, n_rows: int) -> int:
 
     fit : the `SupportFit`. The first `n_rows` of `scratch.rows` are the a_r, and those of
         `scratch.row_multipliers` the λ_r.
-    n_in_rest : so many of the rows are patterns; the others, which come after them, are unit
+    n_in_fit : so many of the rows are patterns; the others, which come after them, are unit
         vectors for weights that must not be negative.
     """
     basis = fit.scratch.basis
     conflict = Conflict(
         rows=fit.scratch.rows[:n_rows],
         multipliers=fit.scratch.row_multipliers[:n_rows],
-        n_patterns=n_in_rest,
+        n_patterns=n_in_fit,
         n_columns=fit.state.n_used[0],
     )
     if conflict_is_certain(conflict, basis, fit.scratch.inverse):
         return INSEPARABLE
-    if is_integer_conflict(fit, n_in_rest):
+    if is_integer_conflict(fit, n_in_fit):
         return INSEPARABLE
     # There is no proof. `basis` is not needed any more: its first row serves as scratch.
     return trust_conflict(fit.state, conflict, column_sums=basis[0])
@@ -379,7 +384,7 @@ def verdict_of_conflict(fit: Any, n_in_rest: int, n_rows: int) -> int:
 
 @inlined_kernel()
 def fill_patterns(fit: Any, start: NDArray) -> int:
-    """Copy the patterns flagged in `in_rest` into `scratch.rows`; return how many there are.
+    """Copy the patterns flagged in `in_fit` into `scratch.rows`; return how many there are.
 
     A row has one entry for each used column. The multiplier from which the hard margin starts is
     copied to the same place of `scratch.row_multipliers`.
@@ -390,35 +395,35 @@ def fill_patterns(fit: Any, start: NDArray) -> int:
     columns = fit.data.columns  # (columns, patterns)
     used = fit.state.used  # the columns in use, in the first n_used places
     n_used = fit.state.n_used[0]
-    in_rest = fit.scratch.in_rest
+    in_fit = fit.scratch.in_fit
     rows = fit.scratch.rows
     row_multipliers = fit.scratch.row_multipliers
-    n_in_rest = ZERO  # a 64-bit integer, so that the compiled code has one type for all counts
-    for pattern in range(in_rest.size):
-        if in_rest[pattern]:
-            row_multipliers[n_in_rest] = start[pattern]
+    n_in_fit = ZERO  # a 64-bit integer, so that the compiled code has one type for all counts
+    for pattern in range(in_fit.size):
+        if in_fit[pattern]:
+            row_multipliers[n_in_fit] = start[pattern]
             for i in range(n_used):
-                rows[n_in_rest, i] = columns[used[i], pattern]
-            n_in_rest += 1
-    return n_in_rest
+                rows[n_in_fit, i] = columns[used[i], pattern]
+            n_in_fit += 1
+    return n_in_fit
 
 
 @inlined_kernel()
-def fill_sign_rows(fit: Any, n_in_rest: int) -> int:
+def fill_sign_rows(fit: Any, n_in_fit: int) -> int:
     """Append a unit row e_i for every weight that must not be negative; return the number of rows.
 
     The row e_i has a 1 at place i of the used columns, and zeros elsewhere: in the hard margin it
     demands w_i ≥ 0. Its multiplier starts at zero.
 
     fit : the `SupportFit`, whose `scratch.rows` and `scratch.row_multipliers` are filled.
-    n_in_rest : the number of rows filled before, those of the patterns.
+    n_in_fit : the number of rows filled before, those of the patterns.
     """
     nonnegative = fit.data.nonnegative
     used = fit.state.used
     n_used = fit.state.n_used[0]
     rows = fit.scratch.rows
     row_multipliers = fit.scratch.row_multipliers
-    n_rows = n_in_rest
+    n_rows = n_in_fit
     for i in range(n_used):
         if nonnegative[used[i]]:
             for j in range(n_used):
@@ -446,7 +451,7 @@ def trust_conflict(state: Any, conflict: Any, column_sums: NDArray) -> int:
 
 
 @inner_kernel()
-def is_integer_conflict(fit: Any, n_in_rest: int) -> bool:
+def is_integer_conflict(fit: Any, n_in_fit: int) -> bool:
     """Whether a conflict found in floating point also holds in exact integer arithmetic.
 
     A conflict is Σ_r λ_r a_r = 0 with multipliers λ ≥ 0, not all zero. The rows a_r are patterns,
@@ -455,15 +460,15 @@ def is_integer_conflict(fit: Any, n_in_rest: int) -> bool:
     integers, and must be positive.
 
     fit : the `SupportFit`. The λ_r found, of sum 1, are in `scratch.row_multipliers`.
-    n_in_rest : number of patterns that were fitted; the unit rows come after them.
+    n_in_fit : number of patterns that were fitted; the unit rows come after them.
     """
     # Fill two lists from the front: the patterns that remain, and the places i of the unit rows
     # that remain. Both are parts of one scratch array, with room for all patterns and all columns.
-    n_all_patterns = fit.scratch.in_rest.size
+    n_all_patterns = fit.scratch.in_fit.size
     patterns = fit.scratch.members[:n_all_patterns]
     unit_places = fit.scratch.members[n_all_patterns:]
     n_patterns = list_remaining_patterns(fit, patterns)
-    n_units = list_remaining_units(fit, n_in_rest, unit_places)
+    n_units = list_remaining_units(fit, n_in_fit, unit_places)
 
     # There is one equation for each column used, and one for the sum of the multipliers. With more
     # rows than equations the multipliers are not unique, and nothing is proven.
@@ -484,16 +489,16 @@ def is_integer_conflict(fit: Any, n_in_rest: int) -> bool:
 def list_remaining_patterns(fit: Any, patterns: NDArray) -> int:
     """List the patterns whose multiplier is not negligible; return how many there are.
 
-    fit : the `SupportFit`. Only patterns flagged in `scratch.in_rest` were fitted. Their
+    fit : the `SupportFit`. Only patterns flagged in `scratch.in_fit` were fitted. Their
         multipliers have the first places of `scratch.row_multipliers`, in the same order.
     patterns : (all patterns,) filled from the front with the indices of the patterns listed.
     """
-    in_rest = fit.scratch.in_rest
+    in_fit = fit.scratch.in_fit
     row_multipliers = fit.scratch.row_multipliers
     row = 0
     n_remaining = 0
-    for pattern in range(in_rest.size):
-        if in_rest[pattern]:
+    for pattern in range(in_fit.size):
+        if in_fit[pattern]:
             if row_multipliers[row] > NEGLIGIBLE_MULTIPLIER:
                 patterns[n_remaining] = pattern
                 n_remaining += 1
