@@ -93,7 +93,7 @@ def candidate_of_nonzero(
     iterations : the effort so far.
     """
     slopes = weights[: columns.size]
-    # The lower limit makes no column used if all weights are zero.
+    # If all weights are zero, SMALLEST_SCALE stands for the largest one.
     largest = max(SMALLEST_SCALE, float(np.abs(slopes).max(initial=0.0)))
     is_used = np.abs(slopes) > RELATIVE_ZERO * largest
     constant = 0.0
