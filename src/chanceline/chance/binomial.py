@@ -13,15 +13,19 @@ LOG2 = float(np.log(2.0))
 
 
 def log_binomial(n: ArrayLike, k: ArrayLike) -> NDArray[np.float64]:
-    """ln C(n, k) for 0 ≤ k ≤ n, and −∞ outside; n and k are broadcast against each other."""
+    """Natural logarithm of C(n, k) for 0 ≤ k ≤ n, and −∞ for other k.
+
+    n and k are numbers or arrays, and are broadcast against each other.
+    """
     n = np.asarray(n, dtype=float)
     k = np.asarray(k, dtype=float)
-    inside = (k >= 0) & (k <= n)
-    # Where k is outside, k = 0 stands in for it, and the last line replaces the result by −∞.
-    safe_k = np.where(inside, k, 0.0)
-    value = gammaln(n + 1) - gammaln(safe_k + 1) - gammaln(n - safe_k + 1)
+    is_valid = (k >= 0) & (k <= n)
+    # In place of other k the formula gets 0. The last line replaces these results by −∞.
+    valid_k = np.where(is_valid, k, 0.0)
+    value = gammaln(n + 1) - gammaln(valid_k + 1) - gammaln(n - valid_k + 1)
 
-    # C(n, 0) = C(n, n) = 1 and C(n, 1) = n without the cancellation of large log-gammas.
-    value = np.where((safe_k == 0) | (safe_k == n), 0.0, value)
-    value = np.where((safe_k == 1) | (safe_k == n - 1), np.log(np.maximum(n, 1.0)), value)
-    return np.where(inside, value, -np.inf)
+    # C(n, 0) = C(n, n) = 1 and C(n, 1) = C(n, n − 1) = n are set directly. There the difference of
+    # large log-gammas would cancel and lose digits.
+    value = np.where((valid_k == 0) | (valid_k == n), 0.0, value)
+    value = np.where((valid_k == 1) | (valid_k == n - 1), np.log(np.maximum(n, 1.0)), value)
+    return np.where(is_valid, value, -np.inf)

@@ -95,6 +95,7 @@ class Bound(Result):
         return {**super().to_dict(), "p": self.pvalue}
 
     def summary(self) -> str:
+        """Say in one sentence how small p is, for which rule, and under which null hypothesis."""
         if self.positives is None:
             labels = "fair-coin labels"
         else:
@@ -117,7 +118,7 @@ def format_p(log10_p: float) -> str:
         return f"{10.0 ** min(log10_p, 0.0):.2g}"
     exponent = floor(log10_p)
     digits = f"{10.0 ** (log10_p - exponent):.1f}"
-    if digits == "10.0":
+    if digits == "10.0":  # 9.95 or more, rounded
         return f"1.0e{exponent + 1}"
     return f"{digits}e{exponent}"
 
@@ -231,11 +232,12 @@ def bound_curve(  # noqa: PLR0913
 
         (share of all labellings that one support of M features realises) · C(N, M).
 
-    The bound for M is the smallest of these from M on, and at most 1: a set of features that does
-    as well is part of larger ones that do as well. So it never falls with M; entry 0 is −∞. The
-    parameters are those of `chance_bound`.
+    A set of features that realises the labels is part of larger sets that realise them too. So the
+    bound for M is the smallest union bound over all sizes from M on, and at most 1. It never falls
+    with M; entry 0 is −∞. The parameters are those of `chance_bound`.
     """
-    # The check needs some number M of selected features; 1 is always allowed.
+    # `check_shape` wants a number M of selected features, which is not given here; 1 is always
+    # allowed.
     shape = check_shape(
         n_samples, n_features, n_selected=1, positives=positives, errors=errors, null=null
     )
@@ -250,11 +252,12 @@ def bound_curve(  # noqa: PLR0913
     )
     shares = _realised_shares(labels_and_rule, largest)
 
-    # log₁₀ of the union bound for every M ≥ 1, without the entry for M = 0.
+    # log₁₀ of the union bound for M = 1, 2, …: the entry for M = 0 is cut off.
     log_supports = log_binomial(shape.n_features, np.arange(largest + 1))
     log10_union = (shares.log_shares + log_supports)[1:] / _LN10
 
-    # For each M the smallest from M on, a running minimum from the largest M down; at most 1.
+    # The smallest value from M on is a running minimum from the largest M down. As probabilities
+    # are at most 1, their log₁₀ is at most 0.
     from_largest_down = np.minimum.accumulate(log10_union[::-1])
     log10_bound = np.minimum(from_largest_down[::-1], 0.0)
     return np.concatenate([[-np.inf], log10_bound])
@@ -295,8 +298,9 @@ def _realised_shares(labels_and_rule: _LabelsAndRule, largest: int) -> _Realised
 
         (upper bound on the labellings that M features realise) / (labellings in all),
 
-    where `labels_and_rule.null` says which labellings there are: all of them (fair coins), or those
-    with the class sizes of the table, in each block if there are blocks.
+    where `labels_and_rule.null` says which labellings there are: all of them (fair coins), or only
+    those with the class sizes of the table. If there are blocks, labels are shuffled only within
+    each block, so that the class sizes of every block are kept.
     """
     if labels_and_rule.blocks:
         _check_blocks(labels_and_rule.blocks, labels_and_rule)
@@ -306,7 +310,7 @@ def _realised_shares(labels_and_rule: _LabelsAndRule, largest: int) -> _Realised
     else:
         counts = _counts_of_fixed_classes(labels_and_rule, sizes)
 
-    # An entry for M = 0, which is never used, goes first: so index M belongs to M features.
+    # Put an unused entry for M = 0 first, so that index M belongs to M features.
     log_shares = np.concatenate([[0.0], counts.log_realised - counts.log_total])
     log_shares.setflags(write=False)  # the cache hands the same array to every caller
     return _RealisedShares(log_shares=log_shares, forms=(CountForm.COVER, *counts.forms))
@@ -333,7 +337,7 @@ class _LabellingCounts(NamedTuple):
 def _counts_of_fair_coins(
     labels_and_rule: _LabelsAndRule, sizes: NDArray[np.int64]
 ) -> _LabellingCounts:
-    """Counts where the class of every sample is a fair coin, for the numbers M in `sizes`."""
+    """Count all labellings (fair coins), and those that M features realise, for M in `sizes`."""
     return _LabellingCounts(
         log_total=labels_and_rule.n_samples * LOG2,
         log_realised=_log_coin_labellings(labels_and_rule, sizes),
@@ -344,17 +348,22 @@ def _counts_of_fair_coins(
 def _counts_of_fixed_classes(
     labels_and_rule: _LabelsAndRule, sizes: NDArray[np.int64]
 ) -> _LabellingCounts:
-    """Counts where the labels are shuffled, within blocks if there are some, for M in `sizes`.
+    """Count the labellings with fixed class sizes, and those that M features realise, M in `sizes`.
 
-    The total counts only labellings with the right number of positives in each block. The realised
-    ones are counted whatever their positives in a block: too many, so the bound still holds.
+    A block is a set of samples whose labels are shuffled only among themselves; without blocks all
+    samples are one block. The total counts the labellings with the right number of positives in
+    each block. The realised labellings are counted with the right number of positives in the whole
+    table only. That is an upper bound on their number, which is all that is needed.
     """
     n_samples = labels_and_rule.n_samples
     positives = labels_and_rule.positives
-    blocks = labels_and_rule.blocks or ((n_samples, positives),)
+    blocks = labels_and_rule.blocks or ((n_samples, positives),)  # (size, positives) of each
+
+    # There are Π_blocks C(size, positives) labellings in all.
     log_total = 0.0
     for block_size, block_positives in blocks:
         log_total += float(log_binomial(block_size, block_positives))
+
     log_realised, forms = log_fixed_class_labellings(
         n_points=n_samples,
         positives=positives,
@@ -370,8 +379,8 @@ def _log_coin_labellings(
 ) -> NDArray[np.float64]:
     """ln of the labellings of any class sizes within e errors of a rule on M features, (sizes,).
 
-    At most D(P, d) labellings are separable (Cover), and each has Σ_{j≤e} C(P, j) labellings within
-    e errors.
+    Of P samples at most D(P, d) labellings are separable in d dimensions (Cover), where d is M, or
+    M + 1 with an intercept. Each of them has Σ_{j≤e} C(P, j) labellings within e errors.
     """
     n_samples = labels_and_rule.n_samples
     dimensions = sizes + int(labels_and_rule.intercept)

@@ -38,11 +38,18 @@ def log_tail_bound(
     *,
     exact: bool = True,
 ) -> float:
-    """ln of an upper bound on the p-value of the column's sum over the positives, labels shuffled.
+    """Bound the p-value of the sum of a column over the positives; return the bound's logarithm.
 
-    S is the sum over shuffled positives, s the sum observed. The p-value is P(S ≥ s) if the slope
-    is positive and P(S ≤ s) if it is negative. Either way it is at most E e^{slope·(S − s)}
-    (Markov), and the logarithm of this expectation is returned.
+    Units (samples) form blocks, and labels are shuffled only within each block. S is the sum of the
+    column over the positives of shuffled labels, s the sum over the observed positives. The p-value
+    is P(S ≥ s) if the slope is positive, and P(S ≤ s) if it is negative. By Markov's inequality
+    both are at most E e^{slope·(S − s)}, and ln of this expectation is returned. For each block
+    with n₊ positives it is the product of
+
+        1/likelihood          of the observed labels, if every unit is positive independently with
+                              the probability 1/(1 + e^{−logit}), logit = intercept + slope·value
+        P(K = n₊)             with K the number of positives in this model
+        1/C(units, n₊)        one over the number of shuffled labellings
 
     Parameters
     ----------
@@ -53,24 +60,25 @@ def log_tail_bound(
     starts : (blocks,)
         Index of the first unit of each block.
     slope
-        The weight of the column.
+        The weight of the column. Every slope gives a bound; the best one is up to the caller.
     exact
-        If False, P(K = positives) is that of a normal distribution: quicker and good enough to look
-        for the best slope, but no longer a bound.
+        If False, P(K = n₊) is that of a normal distribution: quicker and good enough to look for
+        the best slope, but no longer a bound.
     """
     values = slope * column
     block_sizes = np.diff(starts, append=len(column))
-    positives = np.add.reduceat(labels, starts, dtype=np.int64)  # of each block, (blocks,)
+    positives = np.add.reduceat(labels, starts, dtype=np.int64)  # n₊ of each block, (blocks,)
     intercepts = _intercept_of_block(values, starts, positives)
     logits = np.repeat(intercepts, block_sizes) + values  # (units,)
     probabilities = expit(logits)
 
-    # Let every unit of a block be positive independently, with the probability 1/(1 + e^{−logit}).
-    # Labels then have the probability Π_positives e^logit / Π_units (1 + e^logit). All labels with
-    # n₊ positives together have P(K = n₊), K the number of positives, so that the mean over them is
-    #     E e^{intercept·n₊ + slope·S} = Π_units (1 + e^logit) P(K = n₊)/C(units, n₊).
-    # Divided by e^{intercept·n₊ + slope·s} = Π_positives e^logit this is E e^{slope·(S − s)}, for
-    # any intercept. Logarithms of blocks add up.
+    # Why the product is right, for one block. In the model a labelling has the probability
+    #     Π_positives e^logit / Π_units (1 + e^logit), with Π_positives e^logit
+    #     = e^{intercept·n₊ + slope·S}.
+    # All C(units, n₊) labellings with n₊ positives together have the probability P(K = n₊). So
+    # their mean is
+    #     E e^{intercept·n₊ + slope·S} = P(K = n₊) Π_units (1 + e^logit) / C(units, n₊),
+    # and division by e^{intercept·n₊ + slope·s} gives E e^{slope·(S − s)}, for any intercept.
     log_likelihood = logits[labels].sum() - np.logaddexp(0, logits).sum()
     log_subsets = log_binomial(block_sizes, positives).sum()
     if exact:
@@ -102,10 +110,10 @@ def _normal_log_probability_of_counts(
 def _intercept_of_block(
     values: NDArray[np.float64], starts: NDArray[np.int64], positives: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """The intercept of each block's logistic model, (blocks,), by bisection.
+    """Find the intercept of each block's logistic model, (blocks,), by bisection.
 
-    A unit is positive with probability 1/(1 + e^{−intercept − value}). The intercept sought makes
-    these probabilities add up to `positives`, the positives that the block has.
+    In the model a unit is positive with probability 1/(1 + e^{−intercept − value}). The intercept
+    sought makes the probabilities of a block add up to its number of positives, `positives`.
 
     Parameters
     ----------
@@ -115,7 +123,8 @@ def _intercept_of_block(
         Index of the first unit of each block, and its positives.
     """
     block_sizes = np.diff(starts, append=len(values))
-    # At the low end the probabilities add up to about 0, at the high end to the block's size.
+    # With the intercept `low` the probabilities of a block add up to about 0, with `high` to about
+    # the block's size.
     low = -np.maximum.reduceat(values, starts) - _LARGEST_LOGIT
     high = _LARGEST_LOGIT - np.minimum.reduceat(values, starts)
     for _ in range(_BISECTIONS):

@@ -14,15 +14,18 @@ from chanceline.chance.binomial import LOG2, log_binomial
 
 
 def log_cover_curve(n_points: int, largest_dimension: int) -> NDArray[np.float64]:
-    """ln D(P, d) of `log_cover` for d = 0 … `largest_dimension`, (largest_dimension + 1,)."""
-    all_labellings = n_points * LOG2
-    terms = log_binomial(n_points - 1, np.arange(min(largest_dimension, n_points)))
+    """ln D(P, d) of `log_cover` for d = 0 … `largest_dimension`, (largest_dimension + 1,).
+
+    D(P, d) = 2 Σ_{k<d} C(P−1, k) is Cover's count of the separable labellings of P points.
+    """
+    log_all_labellings = n_points * LOG2
+    log_terms = log_binomial(n_points - 1, np.arange(min(largest_dimension, n_points)))
 
     # D(P, 0) = 0; from d = P on every labelling is separable.
-    curve = np.full(largest_dimension + 1, all_labellings)
+    curve = np.full(largest_dimension + 1, log_all_labellings)
     curve[0] = -np.inf
-    curve[1 : len(terms) + 1] = LOG2 + np.logaddexp.accumulate(terms)
-    return np.minimum(curve, all_labellings)
+    curve[1 : len(log_terms) + 1] = LOG2 + np.logaddexp.accumulate(log_terms)
+    return np.minimum(curve, log_all_labellings)  # rounding may put the sum slightly above
 
 
 def log_cover(n_points: int, dimension: int) -> float:

@@ -11,11 +11,15 @@ _LONGEST_CYCLE = 50
 
 
 def first_convincing(convinces: Callable[[int], bool], start: int, cycle: int) -> int | None:
-    """The smallest count from which on every count convinces; None if it would be above 10⁷.
+    """Find the smallest count from which on every count convinces; None if it is above 10⁷.
 
-    Around the crossing failing and convincing counts alternate, as class sizes are rounded or
-    blocks taken in turn. Failures further from it than `cycle` do not occur: after so many more
-    counts the classes are in about the same proportion again, and the bound is lower.
+    A count is, for example, a number of samples. Small counts fail and large ones convince. Near
+    the crossing failing and convincing counts alternate, because class sizes are rounded or blocks
+    are taken in turn. No count fails that lies more than `cycle` above the crossing: after a cycle
+    the classes are in about the same proportion again, and the bound is lower.
+
+    The steps: double the count until one convinces, find a crossing by bisection, and ask every
+    count near it.
 
     Parameters
     ----------
@@ -26,7 +30,8 @@ def first_convincing(convinces: Callable[[int], bool], start: int, cycle: int) -
     cycle
         Counts after which the proportions repeat, at least 1.
     """
-    # Double until one convinces. Then `high` convinces; `low` does not, or is the start.
+    # Double until a count convinces. Then `high` convinces; `low` has failed, or is the start,
+    # which was not asked.
     low = start
     high = 2 * start
     while not convinces(high):
@@ -35,8 +40,8 @@ def first_convincing(convinces: Callable[[int], bool], start: int, cycle: int) -
         if high > MAX_COUNT:
             return None
 
-    # Bisection as if there were a single crossing: it lies between `lowest` and `crossing`. The
-    # count before `lowest` has failed, or is the start, which was not asked.
+    # Bisection, as if there were a single crossing. In every pass `crossing` convinces, and the
+    # count before `lowest` has failed, or is the start.
     lowest = low + 1
     crossing = high
     while lowest < crossing:
@@ -46,9 +51,9 @@ def first_convincing(convinces: Callable[[int], bool], start: int, cycle: int) -
         else:
             lowest = middle + 1
 
-    # Ask every count within one cycle of the crossing: the result comes after the last failure. The
-    # window holds the count before the crossing, which has failed, or is the start. So if none
-    # fails, that count is the start, and convinces.
+    # Ask every count within one cycle of the crossing. The result is the count after the last
+    # failure. The window contains the count before the crossing, which has failed unless it is the
+    # start. So if nothing in the window fails, the start itself convinces.
     reach = min(cycle, _LONGEST_CYCLE)
     window = range(max(start, crossing - reach), crossing + reach)
     failures = [count for count in window if not convinces(count)]

@@ -38,9 +38,24 @@ class CountForm(StrEnum):
 def log_fixed_class_labellings(
     n_points: int, positives: int, selected: NDArray[np.int64], errors: int, intercept: bool
 ) -> tuple[NDArray[np.float64], list[CountForm]]:
-    """ln of a bound on the labellings within e errors of a rule on M features, for each M.
+    """Bound how many labellings of P points a linear rule on M features realises, for each M.
 
-    Only labellings with n₊ = `positives` positives count, unless there are very many errors.
+    A labelling is realised if it differs from a separable one in at most e points, the errors. It
+    counts if it has n₊ positives. Let c_k be the number of separable labellings with k positives,
+    and w_k the number of labellings with n₊ positives within e flips of one with k positives. Then
+    at most Σ_k c_k w_k labellings count. There are three bounds on this sum, and the smallest is
+    taken:
+
+        COVER          any M                      D · max_k (w_k + w_{P−k})/2, where D ≥ Σ_k c_k is
+                                                  Cover's count of all separable labellings
+        THRESHOLD      M = 1 with an intercept    the sum with c_k ≤ 2: a threshold on one feature
+                                                  cuts off the k largest or the k smallest values
+        PLANAR_SETS    M = 2 with an intercept    the sum with a bound on c_k, the number of sets of
+                                                  k points of a plane that a line can cut off
+
+    With more than EXACT_ERRORS errors it would take too long to compute w_k. Then all labellings
+    count, whatever their number of positives, and the bound is D · Σ_{j≤e} C(P, j), also called
+    COVER.
 
     Parameters
     ----------
@@ -54,37 +69,33 @@ def log_fixed_class_labellings(
     Returns
     -------
     log_counts : (sizes,)
-        ln of the smallest bound for each M.
+        Natural logarithm of the smallest bound for each M.
     forms
         Which bound that was, for each M.
     """
-    # Cover's count D of all separable labellings, for every M.
+    # Cover's count D for every M. The dimension of a rule is M, or M + 1 with an intercept.
     forms = [CountForm.COVER] * len(selected)
     dimensions = selected + int(intercept)
     log_separable = log_cover_curve(n_points, int(dimensions.max()))[dimensions]  # ln D, (sizes,)
     if errors > EXACT_ERRORS:
-        # The count below would take too long. Instead all labellings within e flips of a separable
-        # one are counted, whatever their number of positives.
         return log_separable + log_hamming_ball(n_points, errors), forms
 
-    # With c_k separable labellings of k positives, and w_k labellings of n₊ positives within e
-    # flips of such a one, at most Σ_k c_k w_k are counted. This is at most D times a factor.
-    class_sizes, log_n_neighbours = log_neighbours(n_points, positives, errors)  # k and ln w_k
-    log_factor = _log_largest_mean_pair(n_points, class_sizes, log_n_neighbours)
+    # The bound COVER.
+    class_sizes, log_w = log_neighbours(n_points, positives, errors)  # k and ln w_k, (class sizes,)
+    log_factor = _log_largest_mean_pair(n_points, class_sizes, log_w)
     log_counts = log_separable + log_factor
     if not intercept:
         return log_counts, forms
 
-    # With an intercept c_k itself is known for M = 1 (thresholds on one feature), and has a bound
-    # for M = 2 (points of a plane cut off by a line). There Σ_k c_k w_k may be smaller.
+    # The bounds for M = 1 and M = 2, where they are smaller.
     log_c_of_thresholds = _log_threshold_sets(n_points, class_sizes)  # ln c_k, (class sizes,)
     log_c_of_half_planes = log_planar_sets(n_points, class_sizes)
-    for size, form, log_c in [
+    for n_selected, form, log_c in [
         (1, CountForm.THRESHOLD, log_c_of_thresholds),
         (2, CountForm.PLANAR_SETS, log_c_of_half_planes),
     ]:
-        log_count = float(logsumexp(log_c + log_n_neighbours))  # ln Σ_k c_k w_k
-        for position in np.flatnonzero(selected == size):
+        log_count = float(logsumexp(log_c + log_w))  # ln Σ_k c_k w_k
+        for position in np.flatnonzero(selected == n_selected):
             if _is_smaller(log_count, log_counts[position]):
                 log_counts[position] = log_count
                 forms[position] = form
@@ -117,8 +128,9 @@ def _log_largest_mean_pair(
 
         Σ_k c_k w_k = Σ_k c_k (w_k + w_{P−k})/2 ≤ D · max_k (w_k + w_{P−k})/2.
 
-    Without errors w is 1 at k = n₊ alone: then the factor is 1/2 for unequal classes, as a
-    labelling and its opposite cannot both have n₊ positives, and 1 for equal ones.
+    Without errors w_k is 1 for k = n₊ and 0 for all other k. Then the factor is 1/2 for unequal
+    classes, because a labelling and its opposite cannot both have n₊ positives, and 1 for equal
+    classes.
 
     Parameters
     ----------

@@ -67,17 +67,20 @@ def log_cone_share(positives: int, negatives: int) -> float:
 
 
 def _log_density_of_balance(positives: int, negatives: int) -> float:
-    """ln of the density at 0 of a sum of half-normal variables less a sum of others.
+    """ln of the density at 0 of a sum of independent half-normal variables with signs.
 
-    A half-normal variable is |g| with g a standard Gaussian. `positives` of them are added and
-    `negatives` subtracted. With M(z) = E e^{z|g|} the density is the inverse Laplace transform
+    A half-normal variable is |g| with g a standard Gaussian. `positives` of the variables are added
+    and `negatives` of them subtracted. With M(z) = E e^{z|g|} the density of the result at 0 is the
+    inverse Laplace transform
 
-        1/(2πi) ∫ dz M(z)^positives M(−z)^negatives.
+        1/(2πi) ∫ dz M(z)^positives M(−z)^negatives,
+
+    along any line parallel to the imaginary axis. With z = saddle + iy it is 1/2π ∫ dy.
     """
-    # Along the line z = saddle + iy, parallel to the imaginary axis, it is 1/2π ∫dy. The integrand
-    # peaks at y = 0 with a width of order 1/√n, n the number of variables, and falls as y^{−n} far
-    # out. In t, where y = width · sinh(t), equal steps are short at the peak and reach far. Few
-    # variables need a longer range of t.
+    # The integrand peaks at y = 0 with a width of order 1/√n, n the number of variables, and falls
+    # as y^{−n} far out. So the integral is taken over t, where y = width · sinh(t): equal steps of
+    # t are short steps of y at the peak and long ones far out. With few variables the integrand
+    # falls slowly, which needs a longer range of t.
     n_variables = positives + negatives
     if n_variables < _FAST_DECAY:
         t = _T_OF_LONG_CONTOUR
@@ -90,12 +93,13 @@ def _log_density_of_balance(positives: int, negatives: int) -> float:
     z = _saddle_point(positives, negatives) + 1j * y
     log_integrand = positives * _log_moment(z) + negatives * _log_moment(-z) + log_dy_by_dt
 
-    # The trapezoidal rule in t is exact to rounding: the integrand is smooth and vanishes at both
-    # ends. The largest term is taken out of the sum, so that nothing overflows.
+    # The trapezoidal rule in t is exact up to rounding, because the integrand is smooth and
+    # vanishes at both ends. The integral is real, so the imaginary parts cancel. The largest term
+    # is taken out of the sum, so that nothing overflows.
     largest = float(log_integrand.real.max())
     t_step = t[1] - t[0]
     integral = np.exp(log_integrand - largest).sum().real * t_step
-    return float(np.log(integral)) + largest - _LOG_2PI
+    return float(np.log(integral)) + largest - _LOG_2PI  # the factor 1/2π
 
 
 def _log_moment(z: NDArray[np.complex128]) -> NDArray[np.complex128]:
@@ -104,11 +108,14 @@ def _log_moment(z: NDArray[np.complex128]) -> NDArray[np.complex128]:
 
 
 def _saddle_point(positives: int, negatives: int) -> float:
-    """The saddle point of the generating function of a difference of half-normal variables.
+    """Find the saddle point of the generating function of a difference of half-normal variables.
 
-    It is the s at which positives · ln E e^{s|g|} + negatives · ln E e^{−s|g|} is smallest, g a
-    standard Gaussian: the root of its derivative, found by Brent's method. Both numbers of
-    variables are at least 1.
+    The saddle point is the s at which
+
+        positives · ln E e^{s|g|} + negatives · ln E e^{−s|g|}
+
+    is smallest, g a standard Gaussian. There the derivative by s is zero, which Brent's method
+    solves. `positives` and `negatives` are at least 1.
     """
 
     def slope(s: float) -> float:
@@ -116,10 +123,12 @@ def _saddle_point(positives: int, negatives: int) -> float:
         return s + float(np.exp(-0.5 * s * s - 0.5 * _LOG_2PI - log_ndtr(s)))
 
     def total_slope(s: float) -> float:
+        """Return the derivative by s of the sum above."""
         return positives * slope(s) - negatives * slope(-s)
 
-    # For s > 0, slope(s) > s and slope(−s) < 1/s: total_slope(s) > positives·s − negatives/s, and
-    # at s = reach this is above 0. In the same way total_slope(−reach) < 0.
+    # The root lies between −reach and reach. For s > 0, slope(s) > s and slope(−s) < 1/s. So
+    # total_slope(s) > positives·s − negatives/s, which is positive at s = reach. In the same way
+    # total_slope(−reach) is negative.
     reach = 2.0 * max(positives, negatives)
     return float(brentq(total_slope, -reach, reach))
 
@@ -127,19 +136,24 @@ def _saddle_point(positives: int, negatives: int) -> float:
 def log_intrinsic_volume(n_samples: int, positives: int, active: int) -> float:
     """ln of the intrinsic volume v_{n−1} of the cone {λ ≥ 0, Σ_positives λ = Σ_negatives λ}.
 
-    The cone has a component λ_i for each sample. v_{n−1} is the probability that the projection of
-    a standard Gaussian onto the cone has n = `active` components above 0: such projections form
-    faces of dimension n − 1, as the equation between the sums takes one away.
+    The cone has a component λ_i for each sample. A standard Gaussian is projected onto the cone.
+    v_{n−1} is the probability that n = `active` components of the projection are above 0 ("active")
+    and all others are 0. Such projections form faces of dimension n − 1, because the equation
+    between the sums takes one dimension away.
+
+    The active components split into i positives and j negatives, i + j = n, of n₊ and n₋ samples:
+
+        v_{n−1} = Σ_i C(n₊, i) C(n₋, j) β(i, j) I(n₊ − i, n₋ − j),
+
+    where β is the probability that all active components are above 0 (`log_cone_share`), and I that
+    all others are 0 (`_log_probability_inactive`). Both i and j are at least 1, as otherwise the
+    sums could not be equal.
     """
     if active == 1:
-        # One component cannot balance the sums: n = 1 stands for the projection 0, of dimension 0.
-        # Its probability is 1/C(P, n₊), P the number of samples and n₊ that of positives.
+        # A single active component cannot balance the sums. So n = 1 stands for the projection 0,
+        # the face of dimension 0. Its probability v_0 is 1/C(n_samples, n₊).
         return -float(log_binomial(n_samples, positives))
 
-    # With i active positives and j active negatives, i + j = n, of n₊ and n₋,
-    #     v_{n−1} = Σ_i C(n₊, i) C(n₋, j) β(i, j) I(n₊ − i, n₋ − j):
-    # β is the probability that the active components are all above 0, I that no other is.
-    # There is at least one active component of each class: else the sums could not be equal.
     negatives = n_samples - positives
     fewest_positives = max(1, active - negatives)
     most_positives = min(positives, active - 1)
@@ -148,7 +162,7 @@ def log_intrinsic_volume(n_samples: int, positives: int, active: int) -> float:
         return -np.inf
     active_negatives = active - active_positives  # j
 
-    # ln of C(n₊, i) C(n₋, j) I, each term without its β, (splits,).
+    # ln of C(n₊, i) C(n₋, j) I, the terms without β, (splits,).
     log_positive_choices = log_binomial(positives, active_positives)
     log_negative_choices = log_binomial(negatives, active_negatives)
     log_others_inactive = _log_probability_inactive(
@@ -158,8 +172,9 @@ def log_intrinsic_volume(n_samples: int, positives: int, active: int) -> float:
     )
     log_without_share = log_positive_choices + log_negative_choices + log_others_inactive
 
-    # β is costly. As β ≤ 1, no term is larger than it is without β: where that is far below the
-    # largest one the split is left out. (How far is not proven, as the largest has its β, too.)
+    # β takes long to compute. As β ≤ 1, a term is at most its value without β. So a split is left
+    # out if its term without β is far below the largest one. (That the limit is low enough is not
+    # proven, because the largest term is multiplied by its β too.)
     smallest_that_matters = log_without_share.max() - _NEGLIGIBLE_BEFORE_SHARE
     log_terms = []
     for split in np.flatnonzero(log_without_share >= smallest_that_matters):
@@ -171,19 +186,24 @@ def log_intrinsic_volume(n_samples: int, positives: int, active: int) -> float:
 def _log_probability_inactive(
     active: int, inactive_positives: NDArray[np.int64], inactive_negatives: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """ln of the probability that all other components of a projection are 0, (splits,).
+    """ln of the probability that all inactive components of a projection are 0, (splits,).
 
     A standard Gaussian g, one component for each sample, is projected onto the cone
-    {λ ≥ 0, Σ_positives λ = Σ_negatives λ}: λ_i = max(g_i − b, 0) for a positive sample and
-    max(g_i + b, 0) for a negative one, with b such that the sums agree. `active` components are
-    above 0. The others are split into positive and negative ones in several ways, (splits,).
+    {λ ≥ 0, Σ_positives λ = Σ_negatives λ}. The projection is λ_i = max(g_i − b, 0) for a positive
+    sample and max(g_i + b, 0) for a negative one, with b such that the sums agree. On the n active
+    components the sums agree if b = (Σ_positives g − Σ_negatives g)/n, a Gaussian of variance 1/n.
+    Given b, an inactive positive component is 0 if g_i < b, with probability Φ(b), and a negative
+    one if g_i < −b, with probability Φ(−b). All are independent, so the probability is
+
+        ∫ db N(b; 0, 1/n) Φ(b)^{inactive positives} Φ(−b)^{inactive negatives}.
+
+    active : n, the number of components above 0.
+    inactive_positives, inactive_negatives : (splits,) numbers of the other components in each
+        class, for several ways to split them.
     """
-    # On the n active components the sums agree if b = (Σ_positives g − Σ_negatives g)/n: a Gaussian
-    # of variance 1/n. Given b the others are independent, and 0 with the probability Φ(b), for
-    # g_i < b, if they are positive, and Φ(−b), for g_i < −b, if they are negative:
-    #     ∫ db N(b; 0, 1/n) Φ(b)^{inactive positives} Φ(−b)^{inactive negatives}.
-    # The powers of Φ may move the peak of the integrand far from the Gaussian's. So the grid of b
-    # reaches many of its standard deviations 1/√n, but no farther than where Φ(−b) is below 10⁻³².
+    # The powers of Φ may move the peak of the integrand far from the peak of the Gaussian. So the
+    # grid of b reaches many standard deviations 1/√n, but no farther than where Φ(−b) is below
+    # 10⁻³².
     largest_b = min(_LARGEST_B, _LARGEST_B_IN_SD / np.sqrt(active))
     b = np.linspace(-1.0, 1.0, _N_NODES) * largest_b
     b_step = b[1] - b[0]
@@ -193,54 +213,57 @@ def _log_probability_inactive(
     log_negatives = inactive_negatives[:, None] * log_ndtr(-b)
     log_gaussian = 0.5 * (np.log(active) - _LOG_2PI) - 0.5 * active * b**2
     log_integrand = log_positives + log_negatives + log_gaussian
-    # The trapezoidal rule; at the ends the integrand is so small that their halves do not matter.
+    # The trapezoidal rule. At both ends the integrand is so small that their weight ½ is left out.
     return logsumexp(log_integrand, axis=1) + np.log(b_step)
 
 
 def log_separable(n_samples: int, positives: int, n_selected: int) -> float:
     """ln of the probability that M features of Gaussian noise and a threshold separate the labels.
 
-    A rule separates the labels if a random subspace of codimension M = `n_selected` meets the cone
-    {λ ≥ 0, Σ_positives λ = Σ_negatives λ}, with one λ for each sample, in 0 alone (Gordan's
-    theorem).
+    The probability is 2(v_{M−1} + v_{M−3} + …), where v_k, k ≥ 0, is the k-th intrinsic volume of
+    the cone C = {λ ≥ 0, Σ_positives λ = Σ_negatives λ}, with one λ for each sample. The reasons:
+
+    - A rule separates the labels if and only if a random subspace of codimension M meets C in 0
+      alone (Gordan's theorem).
+    - The subspace meets C in other points too with the probability 2(v_{M+1} + v_{M+3} + …) (conic
+      kinematic formula; Amelunxen, Lotz, McCoy and Tropp 2014).
+    - All v_k of even k add up to ½, and so do those of odd k. So one minus that probability is the
+      same sum with M − 1, M − 3, … instead.
+
+    n_selected : M.
     """
     if n_selected >= n_samples - 1 or positives in (0, n_samples):
-        return 0.0  # always separable
+        return 0.0  # always separable: as many weights as samples, or a single class
     if n_selected == 0:
-        return -np.inf  # never
+        return -np.inf  # never: a threshold alone does not separate two classes
 
-    # With the cone's intrinsic volumes v_k, subspace and cone meet elsewhere with the probability
-    # 2(v_{M+1} + v_{M+3} + …), by the conic kinematic formula (Amelunxen, Lotz, McCoy and Tropp
-    # 2014). All v_k of even k add up to ½, and so do those of odd k: thus they meet in 0 alone with
-    #     2(v_{M−1} + v_{M−3} + …).
-    # `log_intrinsic_volume` has v_{n−1} for n active components: n = M, M − 2, ….
-
-    # The volumes have a single peak as a function of n (seen in every table tried, some in a test;
-    # not proven). So a term far below an earlier one is past the peak, and all further ones are
-    # smaller still.
+    # `log_intrinsic_volume` returns ln v_{n−1} for n active components. So n is M, M − 2, ….
     log_volumes: list[float] = []
     for n_active in range(n_selected, 0, -2):
         log_volume = log_intrinsic_volume(n_samples, positives, n_active)
         log_volumes.append(log_volume)
+        # The volumes have a single peak as a function of n (true in every table tried; not proven).
+        # So a volume far below an earlier one is past the peak, and all further ones are smaller.
         if log_volume < max(log_volumes) - _NEGLIGIBLE:
             break
-    # Rounding may put a probability near 1 above it.
+    # Rounding may put a probability near 1 slightly above 1.
     return min(0.0, LOG2 + float(logsumexp(log_volumes)))
 
 
 def log_expected_supports(
     n_samples: int, n_features: int, positives: int, n_selected: int, errors: int
 ) -> float:
-    """ln of the expected number of pairs (support, set of errors) that separate the other samples.
+    """ln of the expected number of pairs (support, set of errors) that separate all other samples.
 
-    A support is a choice of M = `n_selected` of N = `n_features` features of Gaussian noise; a rule
-    on it has a threshold. e = `errors` samples are left out as errors, i of them positive. With
-    n₊ positives and n₋ negatives the expected number is
+    A support is a choice of M = `n_selected` of N = `n_features` features of Gaussian noise. A set
+    of errors consists of e = `errors` samples, i of them positive. A pair counts if a rule on the
+    support, with a threshold, separates all samples outside the set. With n₊ positives and n₋
+    negatives the expected number of pairs is
 
         C(N, M) Σ_i C(n₊, i) C(n₋, e − i) P_sep,
 
-    where P_sep is the probability that one support separates the samples left over
-    (`log_separable`).
+    where P_sep is the probability that one support separates the P − e other samples, n₊ − i of
+    them positive (`log_separable`).
     """
     negatives = n_samples - positives
     log_terms = []

@@ -18,10 +18,10 @@ def log_hamming_ball(n_points: int, errors: int) -> float:
 def log_neighbours(
     n_points: int, positives: int, errors: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """How many labellings with n₊ positives lie within e flips of one labelling with k positives.
+    """Count the labellings of P points with n₊ positives within e flips of one with k positives.
 
-    Flipping a of the k positives and b of the P − k negatives leaves n₊ = k − a + b positives. So
-    for each b there is one a = b + k − n₊, and
+    Flip a of the k positives and b of the P − k negatives. This leaves k − a + b positives, which
+    is n₊ if a = b + k − n₊. So the number of labellings is
 
         w_k = Σ_b C(k, a) C(P − k, b)   over all b with a ≥ 0 and a + b ≤ e.
 
@@ -33,9 +33,9 @@ def log_neighbours(
     Returns
     -------
     class_sizes : (sizes,)
-        The k from which n₊ can be reached, in ascending order.
+        All k from which n₊ can be reached by e flips, in ascending order.
     log_w : (sizes,)
-        ln w_k of each.
+        ln w_k for each of these k.
     """
     class_sizes = np.arange(max(0, positives - errors), min(n_points, positives + errors) + 1)
 

@@ -27,13 +27,14 @@ _ROUNDING = 1e-9
 def log_planar_sets(n_points: int, size: ArrayLike) -> NDArray[np.float64]:
     """ln of an upper bound on the k-sets of P points: subsets of size k that a line cuts off.
 
-    With k the smaller of the subset and its complement, there are at most
+    A line that cuts off a subset cuts off its complement too. So let k be the size of the smaller
+    of the two. There are at most
 
         P (1 + √(1 + 8(k − 1)))/2   k-sets for k < P/2,
         P √(P − 1)                  k-sets for k = P/2,
 
-    and one for k = 0; the head of the module derives both. Ties are allowed: moving the points
-    slightly into general position loses no subset that a line cuts off strictly.
+    and one for k = 0; the head of the module derives both. Points may coincide or lie on one line:
+    moving them slightly into general position loses no subset that a line cuts off strictly.
 
     Parameters
     ----------
@@ -48,9 +49,9 @@ def log_planar_sets(n_points: int, size: ArrayLike) -> NDArray[np.float64]:
     at_half = n_points * np.sqrt(max(n_points - 1.0, 1.0))
     bound = np.where(2 * smaller_side == n_points, at_half, below_half)
 
-    # Counts are whole numbers, so the bound is rounded down. Where the bound is a whole number that
-    # floating point gave as slightly less, the small addition keeps it.
+    # Counts are whole numbers, so the bound is rounded down. The small addition keeps a bound that
+    # is a whole number but came out slightly less in floating point.
     rounded_down = np.floor(bound + _ROUNDING * bound)
 
-    # The empty and the full set are one each.
+    # There is one empty set and one full set, and ln 1 = 0.
     return np.where(smaller_side == 0, 0.0, np.log(np.maximum(rounded_down, 1.0)))

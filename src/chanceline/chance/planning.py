@@ -78,12 +78,13 @@ def largest_convincing(  # noqa: PLR0913
     null: str = "fixed",
     intercept: bool = True,
 ) -> FeaturePlan:
-    """The largest number M of features that would convince if they separated the samples.
+    """Find the largest number M of features that would convince if they separated the samples.
 
-    They convince if `chance_bound`, a bound on the probability that some M of all features do so by
-    chance, is at most `level`. The answer is 0 if not even one feature would. The other parameters
-    are those of `chance_bound`: `errors` are allowed, `null` says how labels are drawn by chance,
-    and `intercept` whether the rule has a free threshold.
+    M features convince if the bound on the probability that some M of all features separate by
+    chance (`chance_bound`) is at most `level`. The answer is 0 if not even one feature would
+    convince. The other parameters are those of `chance_bound`: `errors` is the number of errors
+    allowed, `null` says how labels are drawn by chance, and `intercept` whether the rule has a free
+    threshold.
     """
     level = real_number(level, "the level", above=0, below=1)
     labels_and_rule: dict[str, Any] = {
@@ -93,8 +94,9 @@ def largest_convincing(  # noqa: PLR0913
         "intercept": intercept,
     }
     curve = bound_curve(n_samples, n_features, **labels_and_rule)
-    # The curve, log₁₀ of the bound for M = 0, 1, …, never falls: count the entries that are small
-    # enough. Entry 0 is −∞, so at least one is.
+    # The curve is log₁₀ of the bound for M = 0, 1, …. It never falls, so the entries up to the
+    # level come first: `searchsorted` counts them, and the last of them is the largest M. Entry 0
+    # is −∞, so there is at least one.
     largest = int(np.searchsorted(curve, log10(level), side="right")) - 1
 
     def bound_at(n_selected: int) -> Bound | None:
@@ -121,20 +123,24 @@ def samples_needed(  # noqa: PLR0913
     null: str = "fixed",
     intercept: bool = True,
 ) -> SamplePlan:
-    """The smallest number P of samples from which on M of N features that separate them convince.
+    """Find the smallest number P of samples from which on M of N features would convince.
 
-    They convince if `chance_bound`, a bound on the probability that some M of N features do so by
-    chance, is at most `level`. One class has round(balance·P) samples; because of this rounding
-    convincing and failing P alternate near the answer. The other parameters are those of
-    `chance_bound`.
+    M features that separate the samples convince if the bound on the probability that some M of N
+    features do so by chance (`chance_bound`) is at most `level`. One class has round(balance·P)
+    samples; because of this rounding convincing and failing P alternate near the answer. The other
+    parameters are those of `chance_bound`.
     """
     level = real_number(level, "the level", above=0, below=1)
     balance = real_number(balance, "the balance, the share of one class,", above=0, below=1)
-    # The search starts above the number of errors and doubles; more than these leave it no room.
+    # The search starts above the number of errors, doubles, and ends at MAX_COUNT. Errors up to a
+    # quarter of MAX_COUNT leave room for that.
     errors = whole_number(errors, "the number of errors allowed", at_most=MAX_COUNT // 4)
 
     def bound_with(n_samples: int) -> Bound:
-        """The bound for these features with so many samples; each class has one at least."""
+        """Return the bound for these features with `n_samples` samples, one or more of each class.
+
+        `positives` is None where the null does not fix the class sizes.
+        """
         positives = None
         if null == Null.FIXED:
             positives = min(max(round(balance * n_samples), 1), n_samples - 1)
@@ -149,12 +155,13 @@ def samples_needed(  # noqa: PLR0913
         )
 
     def convinces(n_samples: int) -> bool:
+        """Whether the rule convinces with `n_samples` samples; never if all may be errors."""
         return n_samples > errors and bound_with(n_samples).log10_p <= log10(level)
 
     # Start with at least two samples, one for each class, and more samples than errors.
     start = max(2, errors + 1)
-    # After so many more samples the smaller class has grown by one, and its share is about the same
-    # again: the cycle within which convincing and failing P alternate.
+    # After 1/(share of the smaller class) more samples this class has grown by one, and its share
+    # is about the same again. Convincing and failing P alternate within such a cycle.
     cycle = ceil(1 / min(balance, 1 - balance)) + 1
     n_samples = first_convincing(convinces, start, cycle)
     if n_samples is None:

@@ -11,11 +11,11 @@ _STANDARD_DEVIATIONS_AROUND = 20
 
 
 def poisson_binomial_pmf(probabilities: NDArray[np.float64], n_successes: int) -> float:
-    """P(K = k) for K the number of successes among independent trials, k = `n_successes`.
+    """Bound P(K = k) from above, K the number of successes among independent trials.
 
-    The distribution of K is built up trial by trial. To save time counts are kept modulo n, where n
-    is about 20 standard deviations of K: counts that differ by n share an entry. So the result is
-    an upper bound, P(K ≡ k modulo n). For k within some ten standard deviations of the mean it
+    The distribution of K is built up trial by trial. To save time, counts are kept modulo n, where
+    n is about 20 standard deviations of K: counts that differ by n share an entry. So the result is
+    P(K ≡ k modulo n), an upper bound. For k within some ten standard deviations of the mean it
     equals P(K = k) to many digits. All terms are positive, so rounding errors stay small.
 
     Parameters
@@ -23,16 +23,17 @@ def poisson_binomial_pmf(probabilities: NDArray[np.float64], n_successes: int) -
     probabilities : (trials,)
         Probability of success of each trial.
     n_successes
-        The number of successes wanted.
+        k.
     """
     standard_deviation = np.sqrt(np.sum(probabilities * (1 - probabilities)))
     width = _STANDARD_DEVIATIONS_AROUND + int(_STANDARD_DEVIATIONS_AROUND * standard_deviation)
     n_residues = 1 + min(len(probabilities), width)
 
-    pmf = np.zeros(n_residues)
+    pmf = np.zeros(n_residues)  # entry r is the probability of r successes so far, modulo n
     pmf[0] = 1.0  # no success before the first trial
     for probability in probabilities:
-        # A success moves its part one count on, and from the last residue to the first.
+        # A success moves the share `probability` of each entry to the next entry, and from the last
+        # entry to the first.
         successes = probability * pmf
         pmf -= successes
         pmf[1:] += successes[:-1]

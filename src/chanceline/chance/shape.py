@@ -36,10 +36,11 @@ def check_shape(  # noqa: PLR0913
     errors: int,
     null: str = "fixed",
 ) -> Shape:
-    """Check the counts of a problem; InputError names the one that is not within its limits.
+    """Check the counts of a problem, and return them as whole numbers.
 
-    They are returned as whole numbers. Where the null is "coin" the class sizes are not fixed, and
-    `positives` is 0.
+    An `InputError` names the first count that is not within its limits. `positives`, the size of
+    one class, is required if the null is "fixed" (labels shuffled, so that class sizes are kept).
+    If the null is "coin" the class sizes are not fixed: `positives` is not used, and returned as 0.
     """
     samples = whole_number(n_samples, "the number of samples", at_least=2, at_most=MAX_COUNT)
     features = whole_number(n_features, "the number of features", at_least=1, at_most=MAX_COUNT)

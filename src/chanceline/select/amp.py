@@ -98,17 +98,18 @@ def inverse_mills(x: NDArray) -> NDArray:
 def log_odds_for(evidence: NDArray, count: float) -> float:
     """Find the prior log-odds ℓ with which `count` weights are expected to be nonzero.
 
-    A weight with `evidence` e_i (a log likelihood ratio for w_i ≠ 0, in nats; shape (variables,))
-    is nonzero with the posterior probability 1/(1 + exp(−ℓ − e_i)). ℓ is chosen such that these
-    probabilities sum to `count`.
+    The evidence e_i is the log likelihood ratio for w_i ≠ 0 against w_i = 0, in nats, of shape
+    (variables,). With it weight i is nonzero with the posterior probability 1/(1 + exp(−ℓ − e_i)).
+    ℓ is chosen such that these probabilities sum to `count`.
     """
     from scipy.optimize import brentq
 
-    # The expected number of nonzero weights, minus `count`: it rises with the log-odds.
     def surplus(log_odds: float) -> float:
+        """Return the expected number of nonzero weights minus `count`; it rises with log_odds."""
         return expit(log_odds + evidence).sum() - count
 
-    # At these limits all probabilities are 0, or all are 1, to a double's precision.
+    # The root lies between log-odds at which all probabilities are 0, and log-odds at which all
+    # are 1, both to the precision of doubles.
     lowest = -evidence.max() - SPARE_NATS
     highest = -evidence.min() + SPARE_NATS
     return float(brentq(surplus, lowest, highest, xtol=1e-12))
@@ -117,26 +118,33 @@ def log_odds_for(evidence: NDArray, count: float) -> float:
 def slab_moments(field: Floats, variance: float, nonnegative: NDArray[np.bool_]) -> Slab:
     """Compute mean, second moment and evidence of weights, given that they are not zero.
 
-    A nonzero weight has a Gaussian prior of variance 1. The samples multiply it by the Gaussian
-    factor exp(field·w − ½ curvature·w²). So its posterior is Gaussian with the `variance` 1 / (1 +
-    curvature) and the mean variance·field. The evidence that it is not zero, a log likelihood
-    ratio, is ½ variance·field².
+    A nonzero weight has a Gaussian prior of variance 1. The likelihood of a weight w is the
+    Gaussian factor exp(field·w − ½ curvature·w²). So the posterior of a nonzero weight is Gaussian:
 
-    If a weight must not be negative, only the positive half of the Gaussian is allowed. With z =
-    √variance·field, and φ, Φ the normal density and distribution function, the mean rises by the
-    lift √variance φ(z)/Φ(z), the second moment by the former mean times the lift, and the evidence
-    by ln Φ(z).
+        variance = 1/(1 + curvature)
+        mean     = variance · field
+        evidence = ½ variance · field²     log likelihood ratio of "not zero" against "zero"
+
+    If a weight must not be negative, only the positive half of this Gaussian is allowed. With
+    z = √variance · field, and φ, Φ the normal density and distribution function,
+
+        lift                = √variance φ(z)/Φ(z)
+        mean of the half    = mean + lift
+        its second moment   = second moment + mean · lift
+        its evidence        = evidence + ln Φ(z)
 
     field : (n,) the linear terms of the factors.
-    variance : the same for all weights.
-    nonnegative : (n,) the weights that must not be negative.
+    variance : the posterior variance above, the same for all weights.
+    nonnegative : (n,) bools, the weights that must not be negative.
     """
+    # The full Gaussian.
     evidence = 0.5 * variance * field**2
     mean = variance * field
     second_moment = variance + mean**2
     if not nonnegative.any():
         return Slab(mean=mean, second_moment=second_moment, evidence=evidence)
 
+    # The positive half, where weights must not be negative.
     z = math.sqrt(variance) * field
     lift = math.sqrt(variance) * inverse_mills(z)
     return Slab(
@@ -149,31 +157,31 @@ def slab_moments(field: Floats, variance: float, nonnegative: NDArray[np.bool_])
 def sample_messages(
     columns: NDArray[np.float32], mean: Floats, variance: Floats, previous_response: Floats
 ) -> SampleMessages:
-    """Compute what all samples together say of each weight w: exp(field·w − ½ curvature·w²).
+    """Compute the message of all samples to each weight w, exp(field·w − ½ curvature·w²).
 
-    Every sample demands that its margin wᵀA/√N is positive. Its response is its push on the margin:
-    how fast ln P(margin > 0) rises with the mean of the margin.
+    Every sample demands that its margin wᵀA/√N is positive. The response of a sample is how fast
+    ln P(margin > 0) rises with the mean of the margin, under the present beliefs on the weights.
 
-    columns : (N, samples) the table A, every column of mean square 1, in single precision.
-    mean, variance : (N,) beliefs on the weights.
+    columns : (N, samples) the table A, in single precision; every feature has mean square 1.
+    mean, variance : (N,) means m and variances v of the weights, as believed.
     previous_response : (samples,) the responses of the step before.
     """
     n_columns = columns.shape[0]
     sqrt_N = math.sqrt(n_columns)
 
-    # The margins are Gaussian. Their variance V = Σ_i v_i / N is the same for all samples. Their
-    # means are ω = mᵀA/√N − V · previous response. The last term, Onsager's correction, removes
-    # what a sample has itself put into the weights' means m.
+    # Under the beliefs the margins are Gaussian. Their variance V = Σ_i v_i / N is the same for all
+    # samples. Their means are ω = mᵀA/√N − V · previous response. The last term, Onsager's
+    # correction, removes the influence that a sample itself had on the means m.
     margin_variance = max(variance.sum() / n_columns, SMALLEST_VARIANCE)
     uncorrected_mean = mean.astype(np.float32) @ columns / sqrt_N
     margin_mean = uncorrected_mean - margin_variance * previous_response
 
-    # The responses: P(margin > 0) = Φ(x) with x = ω/√V. The derivative of ln Φ(x) by ω is
-    # φ(x)/Φ(x)/√V, with the normal density φ and distribution function Φ.
+    # The responses. P(margin > 0) = Φ(x) with x = ω/√V, and the derivative of ln Φ(x) by ω is
+    # φ(x)/Φ(x)/√V, with φ and Φ the normal density and distribution function.
     margin_deviation = math.sqrt(margin_variance)
     response = inverse_mills(margin_mean / margin_deviation) / margin_deviation
 
-    # The curvature and the field, to which the responses of all samples add up.
+    # The curvature −Σ d response/dω / N, and the field: curvature · m + A · response / √N.
     fall = summed_fall_of_responses(response, margin_mean, margin_variance)
     curvature = max(fall / n_columns, 0.0)
     field = curvature * mean + columns @ response.astype(np.float32) / sqrt_N
@@ -212,40 +220,51 @@ def damped(old: Floats, new: Floats) -> Floats:
 
 
 def amp_steps(hinge: Hinge, count: int, mean: Floats, reinforcement: float) -> Iterator[Beliefs]:
-    """Run message passing for K = `count` nonzero weights; yield the beliefs after every step.
+    """Run reinforced approximate message passing for K = `count` nonzero weights.
 
-    It ends if the evidence for nonzero weights diverges.
+    It estimates which weights of a linear rule are nonzero, and yields the beliefs after every
+    step: mean and variance of each weight, and the evidence that the weight is not zero. A step
+    has three parts:
 
-    hinge : for its table of N columns; neither its state nor its scratch is used.
+    1. All samples together send each weight w a message, the Gaussian factor
+       exp(field·w − ½ curvature·w²).
+    2. Reinforcement adds the sum of earlier messages to it, times 1 − reinforcement^t at step t.
+       This factor grows towards 1 and drives the beliefs towards certainty.
+    3. Each weight combines the result with its prior, under which K weights are expected to be
+       nonzero. The beliefs move part of the way to what comes out.
+
+    The steps go on without end, unless the evidence diverges; the caller takes as many as it wants.
+
+    Parameters
+    ----------
+    hinge : the workspace with the table of N columns, which is only read.
     count : the number K of nonzero weights that the prior expects.
     mean : (N,) the means of the weights to start from.
-    reinforcement : the messages of earlier steps are added with the factor 1 − reinforcement^t at
-        step t, which drives the beliefs towards certainty.
+    reinforcement : a number slightly below 1; the smaller it is, the sooner beliefs are certain.
     """
-    columns = hinge.data.columns_float32
+    columns = hinge.data.columns_float32  # (N, samples)
     n_columns, n_samples = columns.shape
-    variance = np.full(n_columns, count / n_columns)  # of the weights
+    variance = np.full(n_columns, count / n_columns)  # of each weight under the prior
     previous_response = np.zeros(n_samples)
     field = np.zeros(n_columns)
-    curvature = 0.0
+    curvature = 0.0  # one number for all weights, as all columns have the same mean square
     for step in itertools.count(1):
-        # The samples send every weight w a message exp(field·w − ½ curvature·w²). The curvature is
-        # one number, as all columns have the same mean square.
+        # Part 1. The next step needs how strongly each sample has responded.
         messages = sample_messages(columns, mean, variance, previous_response)
         previous_response = messages.response
 
-        # Reinforcement: add the messages of earlier steps, with a growing factor.
+        # Part 2. Adding up exponents multiplies the Gaussian factors.
         memory = 1.0 - reinforcement**step
         field = messages.field + memory * field
         curvature = messages.curvature + memory * curvature
 
-        # Every weight combines the messages with its prior, and moves part of the way there.
-        new = beliefs_from_messages(hinge, count, field, curvature)
-        if new is None:
+        # Part 3.
+        new_beliefs = beliefs_from_messages(hinge, count, field, curvature)
+        if new_beliefs is None:
             return  # the evidence diverges
-        variance = damped(variance, new.variance)
-        mean = damped(mean, new.mean)
-        yield Beliefs(mean=mean, variance=variance, evidence=new.evidence)
+        variance = damped(variance, new_beliefs.variance)
+        mean = damped(mean, new_beliefs.mean)
+        yield Beliefs(mean=mean, variance=variance, evidence=new_beliefs.evidence)
 
 
 def beliefs_from_messages(
@@ -253,19 +272,24 @@ def beliefs_from_messages(
 ) -> Beliefs | None:
     """Combine the samples' messages with the prior of the weights; None if the evidence diverges.
 
-    A message is exp(field·w − ½ curvature·w²). The prior says that a weight w is zero, or else
-    Gaussian of variance 1, and that `count` weights are not zero. `field` has shape (N,).
+    The message to a weight w is exp(field·w − ½ curvature·w²). Under the prior w is either zero or
+    Gaussian of variance 1, and `count` weights are expected to be not zero.
+
+    hinge : the workspace, for the number and the signs of its columns.
+    field : (N,) one entry for each weight.
+    curvature : the same for all weights.
     """
-    # If a weight is not zero: the curvature 1 of its Gaussian prior adds to that of the messages,
-    # and the variance is the reciprocal of the sum. The evidence that it is not zero, a log
-    # likelihood ratio, is ½ variance·field².
+    # The beliefs given that a weight is not zero. The curvature 1 of the Gaussian prior adds to
+    # that of the message, and the variance is the reciprocal of the sum. The evidence that the
+    # weight is not zero, a log likelihood ratio, is ½ variance·field².
     variance = 1.0 / (1.0 + curvature)
     largest_evidence = (0.5 * variance * field**2).max()
-    if not largest_evidence < RUNAWAY_EVIDENCE:  # "not" so that NaN ends it too
+    if not largest_evidence < RUNAWAY_EVIDENCE:  # also true for NaN
         return None
     if_nonzero = slab_moments(field, variance, hinge.data.nonnegative)
 
-    # In general: the moments given that it is not zero, times the probability of that.
+    # The beliefs in general: the moments of a nonzero weight, times the probability that the weight
+    # is not zero. Unpenalized columns (the intercept), the last of the table, are never zero.
     n_variables = field.size - hinge.data.n_unpenalized
     probability = probabilities_not_zero(if_nonzero.evidence, n_variables, count)
     mean = probability * if_nonzero.mean
@@ -276,8 +300,11 @@ def beliefs_from_messages(
 def load_most_evident(hinge: Hinge, count: int, beliefs: Beliefs) -> None:
     """Make the `count` variables of largest evidence the support of the workspace.
 
-    Unpenalized columns (the intercept), the last of the table, belong to every support and come
-    first in it.
+    Unpenalized columns (the intercept) belong to every support. They are the last columns of the
+    table, but come first in a support.
+
+    hinge : the workspace; its support and weights are replaced.
+    beliefs : what message passing believes of all weights.
     """
     nonnegative = hinge.data.nonnegative
     n_columns = nonnegative.size
@@ -287,8 +314,9 @@ def load_most_evident(hinge: Hinge, count: int, beliefs: Beliefs) -> None:
     unpenalized = np.arange(n_variables, n_columns)
     support = np.concatenate([unpenalized, variables])
 
-    # Free weights start at zero. A weight that must not be negative would leave the support if the
-    # first Newton step from there made it negative. So it starts at its believed mean.
+    # Weights of any sign start at zero. A weight that must not be negative leaves the support as
+    # soon as a Newton step makes it negative, which from zero the first step might do. So it starts
+    # at its believed mean.
     weights = np.where(nonnegative, np.maximum(beliefs.mean, 0.0), 0.0)  # (n_columns,)
     set_support(hinge, support, weights[support])
 
@@ -315,13 +343,17 @@ def pass_down(
 ) -> Iterator[Candidate | int]:
     """Search for smaller and smaller supports that separate, by message passing.
 
+    Each try runs message passing for a smaller number of variables, the goal. After a success the
+    cheapest variables are removed as long as the others separate. After a failure the next goal is
+    less ambitious.
+
     Yields a candidate for every support that separates, and between them the number of iterations
     spent, as a chance to interrupt.
 
     Parameters
     ----------
     hinge : a workspace; its support is changed.
-    n_variables : number of variables that are known to suffice.
+    n_variables : number of variables that are known to separate.
     seed : of the random numbers.
     tries : number of failures after which the search ends.
     spent : iterations of searches before this one, which are added to its own.
@@ -331,18 +363,18 @@ def pass_down(
     pace = BRISK_PACE
     if n_samples >= SLOWLY_FROM:
         pace = SLOW_PACE
-    goal_share = FIRST_SHRINK  # of the variables known to suffice, so many are tried next
+    goal_share = FIRST_SHRINK  # the goal, as a share of `n_variables`
     failures = 0
     while failures < tries and n_variables > 1:
         goal = min(n_variables - 1, int(goal_share * n_variables))
         n_steps = yield from steps_to_separate(hinge, goal, pace, spent)
         if n_steps is not None:
-            # Success: remove further variables, which counts no steps. The next goal is the same
-            # share of the variables left.
+            # Success. Removals count no iterations, and the next goal is the same share of fewer
+            # variables.
             spent += n_steps
             n_variables = yield from thin_out(hinge, spent)
         else:
-            # Failure: from now on goals are only half as far below what suffices.
+            # Failure. From now on goals are only half as far below `n_variables`.
             spent += pace.max_steps
             failures += 1
             goal_share = 1.0 - 0.5 * (1.0 - goal_share)
@@ -385,10 +417,15 @@ def iterations_of(event: Candidate | int) -> int:
 
 
 def run_amp(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate | int]:
-    """Method `amp`: message passing, down from a greedy support; the budget counts its steps.
+    """Method `amp`: find a greedy support, and then smaller ones by message passing.
 
-    Each variable that the greedy search adds counts as one step too. Yields a candidate for every
-    smaller support, and between them the number of steps spent.
+    The budget counts steps of message passing, and each variable that the greedy search adds counts
+    as one step too. Yields a candidate for every smaller support, and between them the number of
+    steps spent.
+
+    problem : the patterns to separate.
+    budget : largest number of steps, about; None for DEFAULT_MESSAGE_STEPS.
+    seed : of the random numbers.
     """
     hinge, separates = fit_greedily(problem)
     n_added = hinge.n_selected
@@ -398,6 +435,8 @@ def run_amp(problem: Problem, budget: int | None, seed: int) -> Iterator[Candida
     max_steps = DEFAULT_MESSAGE_STEPS
     if budget is not None:
         max_steps = budget
+
+    # Message passing is tried again and again, until the steps are used up.
     for event in pass_down(hinge, n_added, seed, tries=UNLIMITED_TRIES, spent=n_added):
         yield event
         if iterations_of(event) >= max_steps:

@@ -53,7 +53,8 @@ WITHOUT_SIGNS = ("greedy-biht", "biht")  # methods of the paper, whose weights h
 def find_method(name: str) -> Method:
     """Return the search method of that name, a generator function.
 
-    The name is one of `METHODS`, or "module:function", which is then imported.
+    The name is a key of `METHODS`, or "module:function". Methods that are given as text are
+    imported here, on use.
     """
     entry = METHODS.get(name, name)  # a function, or the text "module:function"
     if callable(entry):
@@ -97,7 +98,7 @@ def search(  # noqa: PLR0913
     X : (P, N) matrix of real numbers, samples in rows, or a DataFrame, whose names the outcome then
         has; columns are scaled internally, and the weights given in the units of X.
     y : P labels of at most two values, the larger of which is the positive class.
-    method : `auto` unless you know better: `tabu`, `amp`, `omp`, `greedy-biht`, `biht`, `l1`,
+    method : `auto`, in general the best choice; `tabu`, `amp`, `omp`, `greedy-biht`, `biht`, `l1`,
         `reweighted-l1`, `exact`; or a function of your own as "module:function" (see
         docs/extending.md).
     budget : iterations (swaps for `auto` and `tabu`, nodes for `exact`); results do not depend on
@@ -114,11 +115,12 @@ def search(  # noqa: PLR0913
     Returns
     -------
     SearchOutcome
-        If nothing makes so few errors, the fewest found.
+        The fewest variables found whose rule makes at most `errors` errors. If no rule does, that
+        with the fewest errors found.
 
     Notes
     -----
-    Ctrl-C raises KeyboardInterrupt; whoever wants the best so far takes it from `iter_search`.
+    Ctrl-C raises KeyboardInterrupt. To have the best outcome so far, iterate over `iter_search`.
     """
     outcomes = iter_search(
         X,
@@ -133,7 +135,7 @@ def search(  # noqa: PLR0913
         progress=progress,
         **options,
     )
-    # Only the last outcome counts.
+    # Run the search to its end; only the last outcome counts.
     *_, final = outcomes
     return final
 
@@ -173,8 +175,8 @@ def iter_search(  # noqa: PLR0913
     _check_options(method, run, options)
     problem = make_problem(X, y, intercept, allow_contradictions=max_errors > 0, signs=signs)
 
-    # Run the method until it ends or the target is reached. Its events are candidates, proofs, and
-    # numbers of iterations; `record` keeps the best outcome of them.
+    # Run the method until it ends or the target is reached. It yields events: candidates, proofs,
+    # and numbers of iterations. `record` takes each event, and keeps the best outcome so far.
     record = _SearchRecord(
         problem, method=method, seed=seed, max_errors=max_errors, names=column_names(X)
     )
@@ -203,9 +205,14 @@ def _check_abilities(method: str, *, max_errors: int, has_signs: bool) -> None:
 
 
 def _check_options(method: str, run: Method, options: dict[str, Any]) -> None:
-    """Refuse options that the search method `run` does not have.
+    """Raise InputError for options that the search method does not have.
 
-    Its options are its arguments after `problem`, `budget` and `seed`, which every method has.
+    The options of a method are its arguments after `problem`, `budget` and `seed`, which every
+    method has.
+
+    method : name of the method, for the message.
+    run : the method, a generator function.
+    options : name → value, as the user gave them.
     """
     parameters = inspect.signature(run).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
@@ -308,9 +315,10 @@ class _SearchRecord:
     def _outcome(
         self, rule: Rule, iterations: int, earlier_history: list[tuple[int, int]]
     ) -> SearchOutcome:
-        """Make the outcome of a rule that was found after so many iterations.
+        """Make the outcome of a rule, with the task and what is proven by now.
 
-        earlier_history : (iterations, number of variables) of every improvement before it.
+        iterations : the effort after which the rule was found.
+        earlier_history : (iterations, number of variables) of every improvement before this one.
         """
         features: tuple[str, ...] = ()
         if self.names is not None:
@@ -363,16 +371,17 @@ def _own_rule(problem: Problem, candidate: Candidate) -> Rule:
 def _max_margin_rule(problem: Problem, candidate: Candidate) -> Rule:
     """Return the rule of largest margin on a candidate's support.
 
-    If no weights separate all samples, the margin is that on the samples which the candidate's own
-    weights classify correctly. If the method has found a rule in exact arithmetic
-    (`candidate.rule`) that makes fewer errors, this is returned.
+    The margin of a rule is the smallest margin of all samples. If no weights separate all samples,
+    it is the smallest margin of those that the candidate's own weights classify correctly. If the
+    search method has found a rule in exact arithmetic (`candidate.rule`) that makes fewer errors,
+    that rule is returned instead.
     """
     support = candidate.support.astype(np.int64)
     n_weights = support.size + problem.n_unpenalized
     if n_weights == 0:
         return candidate_rule(problem, candidate)  # without weights there is only one rule
 
-    # Try all samples first, then those that are correct now.
+    # The largest margin on all samples; else that on the samples that are correct now.
     best_candidate = max_margin_candidate(problem, support, iterations=candidate.iterations)
     rule = candidate_rule(problem, best_candidate)
     if not rule.separates:

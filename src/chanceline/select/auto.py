@@ -96,6 +96,8 @@ def run_auto(  # noqa: PLR0913
         `wanted` ends soon.
     """
     settings = AutoSettings(budget=budget, seed=seed, max_errors=errors, wanted=wanted)
+
+    # How wide a pool should be. Tables with fewer than `min_entries` entries have none by default.
     min_entries = MIN_POOLED_ENTRIES
     if is_tall(problem):
         min_entries = MIN_POOLED_ENTRIES_IF_TALL
@@ -103,6 +105,8 @@ def run_auto(  # noqa: PLR0913
     if width is None:  # no pool
         yield from search_all(problem, settings)
         return
+
+    # The pool consists of the first columns of a ranking.
     ranking = rank_columns(problem, problem.n_samples, single_errors(problem))
     yield from search_pools(problem, ranking, width, settings)
 
@@ -130,10 +134,14 @@ def variables_needed(problem: Problem) -> int:
 def search_pools(
     problem: Problem, ranking: Ranking, width: int, settings: AutoSettings
 ) -> Iterator[Event]:
-    """Search the first `width` columns of a ranking, and twice as many while nothing suffices.
+    """Search a pool, the first columns of a ranking, and larger pools as long as nothing suffices.
 
-    This goes on up to all columns. If a larger pool cannot help, only the first one is searched,
-    for the rule of fewest errors.
+    The first pool has `width` columns, each next one twice as many, and the last search is that of
+    all columns. If a larger pool cannot help, only the first one is searched, and the result is the
+    rule of fewest errors.
+
+    ranking : all columns, the most promising first.
+    width : number of columns of the first pool.
     """
     larger_may_help = can_grow(problem, ranking, settings.max_errors)
     while width < problem.n_features:
@@ -142,7 +150,7 @@ def search_pools(
             yield from search_pool(problem, pool, settings)
             return
 
-        # A search that gives up yields no candidate if nothing suffices. So any candidate means
+        # With `gives_up` a search yields no candidate if nothing suffices. So any candidate means
         # that this pool suffices.
         pool_suffices = False
         for event in search_pool(problem, pool, settings, gives_up=True):
@@ -151,7 +159,7 @@ def search_pools(
             yield event
         if pool_suffices:
             return
-        # The pool may be wider than `width`, if the ranking's greedy path is longer.
+        # `pool.size` may be above `width`: all columns of the ranking's greedy path may be in it.
         width = 2 * pool.size
     yield from search_all(problem, settings)
 
@@ -186,22 +194,24 @@ def can_grow(problem: Problem, ranking: Ranking, max_errors: int) -> bool:
 def all_columns_separate(problem: Problem) -> bool:
     """Whether all columns together separate, with weights of any sign; True if it is undecided.
 
-    No copy of the table is needed, as separability depends only on the dot products of the P
-    samples with each other, their Gram matrix G. If G = V D Vᵀ with orthogonal V and diagonal D,
-    the P rows of V √D have the same dot products as the samples, in only P columns.
+    Separability depends only on the dot products of the P samples with each other, their Gram
+    matrix G, (P, P). If G = V D Vᵀ with orthogonal V and diagonal D, the P rows of V √D have the
+    same dot products as the samples, but only P columns. So these rows are tested, and no scaled
+    copy of the large table is needed.
     """
-    # The Gram matrix, from blocks of columns without the intercept, which is added at the end.
+    # G, summed over blocks of columns. The intercept is not in the blocks: its column, the labels
+    # y, is added at the end.
     n_samples = problem.n_samples
     gram = np.zeros((n_samples, n_samples))
     for block in column_blocks(problem.X):
         columns = np.arange(block.start, block.stop)
-        rows_with_intercept = problem.rows(columns)  # its column, if there is one, is the last
+        rows_with_intercept = problem.rows(columns)  # (P, columns [+ 1]), the intercept is last
         rows = rows_with_intercept[:, : columns.size]
         gram += rows @ rows.T
     if problem.intercept:
         gram += np.outer(problem.y, problem.y)
 
-    # D and V. Rounding may make an eigenvalue negative.
+    # The rows of V √D. Rounding may make an eigenvalue slightly negative instead of zero.
     eigenvalues, eigenvectors = np.linalg.eigh(gram)
     rotated_rows = eigenvectors * np.sqrt(np.maximum(eigenvalues, 0.0))
     margin = largest_margin(rotated_rows, early=True)  # any separating weights will do
@@ -230,12 +240,13 @@ def search_separating(
 
     1. Start from a support that separates.
     2. Try one and two variables exhaustively, if that takes no longer than the swaps.
-    3. Pass messages, if many variables are needed.
-    4. Swap variables.
+    3. If many variables are needed, reduce their number by message passing, which estimates the
+       probability that each weight is nonzero.
+    4. Reduce it further by swaps of one variable for another.
 
     gives_up : if nothing separates, yield no candidate at all instead of the best rule found.
     """
-    # Step 1.
+    # Step 1. If nothing separates, search for the fewest errors instead.
     start = find_start(problem)
     if not start.separates:
         if not gives_up:
@@ -243,15 +254,16 @@ def search_separating(
         return
     yield start.candidate
 
-    # Step 2. `best.watch` passes all events on, and keeps the last candidate and proof among them.
+    # Step 2. `best.watch` passes all events on, and remembers the last candidate and the last lower
+    # bound among them.
     best = _BestSoFar(start.candidate)
     max_pairs = affordable_pairs(problem, best.size(), settings.budget)
     yield from best.watch(sweep_small_supports(problem, start.candidate, max_pairs))
     if best.is_minimal():
         return
 
-    # Step 3. Message passing changes the support of its workspace. So a new workspace is made after
-    # it, which has the best support so far.
+    # Step 3. Message passing changes the support of its workspace. So the swaps get a new workspace
+    # with the best support so far.
     hinge = start.hinge
     if best.size() >= MESSAGE_PASSING_FROM:
         messages = pass_messages(
@@ -260,7 +272,7 @@ def search_separating(
         yield from best.watch(messages)
         hinge, _separates = start_from(problem, best.candidate)
 
-    # Step 4. It ends when the size is proven to be the minimum.
+    # Step 4. The swaps end when the size is proven to be the minimum.
     for event in best.watch(swap_from(problem, hinge, best.candidate, settings)):
         yield event
         if best.is_minimal():
@@ -299,9 +311,10 @@ class SeparatingStart(NamedTuple):
 
 
 def find_start(problem: Problem) -> SeparatingStart:
-    """Find a support that separates: greedily, or else by a linear program, which misses none.
+    """Find a support that separates: greedily, or else by a linear program.
 
-    If nothing separates, the support that the greedy search ended with is returned.
+    The greedy search may fail although some support separates; the linear program never does. If
+    nothing separates, the support at which the greedy search ended is returned.
     """
     greedy_hinge, greedy_separates = fit_greedily(problem)
     n_greedy_steps = greedy_hinge.n_selected
@@ -314,11 +327,12 @@ def find_start(problem: Problem) -> SeparatingStart:
     if greedy_separates:
         return greedy_start
 
-    # The weights of smallest L1 norm, by a linear program.
+    # The weights of smallest L1 norm, by a linear program; None if nothing separates.
     l1_start = l1_candidate(problem)
     if l1_start is None:
         return greedy_start
-    # Whether the refit separates does not matter: the linear program has found weights that do.
+    # It does not matter whether the refit in the workspace separates, because the weights of the
+    # linear program do.
     l1_hinge, _refit_separates = start_from(problem, l1_start)
     return SeparatingStart(
         candidate=l1_start,
@@ -332,6 +346,7 @@ class _BestSoFar:
     """The last candidate of a search, and the smallest size that is not refuted."""
 
     def __init__(self, candidate: Candidate) -> None:
+        """Start from a candidate, with nothing proven: at least one variable is needed."""
         self.candidate = candidate
         self.lower_bound = 1
 

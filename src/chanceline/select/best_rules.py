@@ -71,9 +71,11 @@ class BestRules(NamedTuple):
 
 
 def make_best_rules(max_variables: int, n_unpenalized: int, n_samples: int) -> BestRules:
-    """Allocate the best rules of 0 … `max_variables` variables; none is known yet.
+    """Allocate the best rules of 0 … `max_variables` variables, none of which is known yet.
 
-    So the errors of each are `n_samples`, and the first column of its support is −1.
+    An unknown rule has `n_samples` errors, and −1 as the first column of its support.
+
+    n_unpenalized : columns of every rule that are no variables: 1 with an intercept, else 0.
     """
     n_sizes = max_variables + 1
     width = max_variables + n_unpenalized + 1  # columns of the largest rule, and one in reserve
@@ -105,23 +107,23 @@ def store(best: Any, n_unpenalized: int, support: NDArray, weights: NDArray, siz
 
 @leaf_kernel()
 def note_rule(hinge: Any, best: Any) -> int:
-    """Count the errors of the present rule, and store it if none of its size makes as few.
+    """Count the errors of the present rule, and store it if it is the best of its size so far.
 
     hinge : a fitted `Hinge`, which holds the present rule.
-    best : the `BestRules` so far; changed.
+    best : the `BestRules` so far, one for each number of variables; changed.
 
     Returns
     -------
     The number of errors.
     """
     n_columns = hinge.state.n_used[0]  # of the rule
-    n_unpenalized = hinge.data.n_unpenalized  # columns that are no variables, as an intercept
+    n_unpenalized = hinge.data.n_unpenalized  # columns that are no variables (the intercept)
     n_variables = n_columns - n_unpenalized
-    fewest_errors = best.errors  # by the number of variables
-    first_columns = best.supports[:, 0]  # likewise; −1 where there is no rule yet
+    fewest_errors = best.errors  # index: number of variables
+    first_columns = best.supports[:, 0]  # same index; −1 where there is no rule yet
 
     errors = count_errors(hinge.state.margins)
-    # Rules without variables are not stored, and for too large ones there is no room.
+    # Rules without variables are not stored, and there is no room for rules that are too large.
     is_stored_size = 1 <= n_variables < fewest_errors.size
     if is_stored_size:
         is_first = first_columns[n_variables] < 0
@@ -156,31 +158,31 @@ def is_near_best(hinge: Any, best: Any, errors: int, descent_gap: int) -> bool:
 
 @inner_kernel()
 def descend_and_note(hinge: Any, best: Any) -> int:
-    """Lower the errors of the present rule by line searches, and store the result if it is good.
+    """Lower the errors of the present rule by line searches, and store the result if it is as good.
 
-    The rule found replaces the best rule of its size even if both have equally many errors, so that
-    the next search from the best rule starts from another of the equally good ones.
+    The result replaces the best rule of its size even if both make equally many errors. So the next
+    search from the best rule starts from another one of the equally good rules.
 
     hinge : a fitted `Hinge`. Its own rule is not changed: the descent works on a copy.
-    best : the `BestRules` so far; changed. The size of the rule must be one that is stored, which
+    best : the `BestRules` so far; changed. It must have a place for rules of this size, which
         `is_near_best` tests.
 
     Returns
     -------
     The number of errors after the descent.
     """
-    # The present rule, and room for a copy of it.
+    # The present rule, and arrays for a copy of its weights and margins.
     n_unpenalized = hinge.data.n_unpenalized
     support = hinge.state.support
     weights = hinge.state.weights
     margins = hinge.state.margins
     size = hinge.state.n_used[0]
     n_variables = size - n_unpenalized
-    fewest_errors = best.errors  # by the number of variables
+    fewest_errors = best.errors  # index: number of variables
     trial_weights = best.trial_weights
     trial_margins = best.trial_margins
 
-    # Copy its weights and margins, and let the copies descend.
+    # Copy weights and margins, and lower the errors of the copy: `descend` changes both arrays.
     for i in range(size):
         trial_weights[i] = weights[i]
     for sample in range(margins.size):
@@ -199,11 +201,19 @@ def refit_and_note(  # noqa: PLR0913
 ) -> int:
     """Change the support by one column, refit, and store the rule if it is the best of its size.
 
-    This is the compiled part of `try_change`, which explains the arguments. A rule that is nearly
-    as good as the best of its size is improved by a descent on its errors.
+    This is the compiled part of `try_change`. A rule that is nearly as good as the best of its size
+    is improved by a descent on its errors.
 
+    Parameters
+    ----------
     hinge : the workspace; changed.
     best : the `BestRules` so far; changed.
+    add : index of a column to add, or −1.
+    drop : place in the support of a column to remove, or −1.
+    n_trimmed : how many samples, those of smallest margin, the fit leaves out as errors.
+    max_newton : largest number of Newton steps of the fit.
+    descent_gap : the rule descends if it makes at most so many errors more than the best of its
+        size.
 
     Returns
     -------
@@ -240,9 +250,9 @@ def try_change(  # noqa: PLR0913
     Parameters
     ----------
     hinge : the workspace; changed.
-    best : the best rules so far; changed.
+    best : the best rules so far, one for each number of variables; changed.
     add : index of a column to add, or −1.
-    drop : position in the support of a column to remove, or −1.
+    drop : place in the support of a column to remove, or −1.
     n_trimmed : how many samples, those of smallest margin, the fit leaves out as errors.
     max_newton : largest number of Newton steps of the fit.
     descent_gap : a rule with at most so many errors more than the best of its size is improved by a
@@ -278,16 +288,26 @@ def swap_and_note(  # noqa: PLR0913
 ) -> int:
     """Swap columns at a fixed size, and store every rule that is the best of its size.
 
-    A swap has two halves, each followed by a fit that trims samples, that is leaves them out as
-    errors: first the most attractive column is added, then the one that costs least is removed.
-    (A refit may also remove columns by itself, for their sign; additions then fill the support up.)
+    A swap has two halves: first the most attractive column is added, then the column that costs
+    least is removed. After each half the weights are fitted again. The fit trims samples: it leaves
+    those of smallest margin out, as errors. (A fit may also remove columns by itself, whose weights
+    would get a forbidden sign; additions then fill the support up.)
 
-    This is the compiled part of `swap_for_errors`, which explains the arguments.
+    This is the compiled part of `swap_for_errors`.
 
-    hinge : a fitted `Hinge`. Its `n_used` (number of columns in use, which refits change) and
-        `iteration` (number of the swap) are arrays of one entry, so that compiled functions can
-        change them.
-    best : the `BestRules` so far; changed.
+    Parameters
+    ----------
+    hinge : a fitted `Hinge`; changed. Its `n_used` (number of columns in use) and `iteration`
+        (number of the swap) are arrays of one entry, so that compiled functions can change them.
+    best : the `BestRules` so far, one for each number of variables; changed.
+    size : number of columns of the support, including the unpenalized ones (the intercept).
+    max_swaps, target_errors : the swaps end after so many, or when the best rule of this size makes
+        at most `target_errors` errors.
+    n_trimmed_at_first : number of samples trimmed until the first addition.
+    trim_share : from then on this share of E − 1 samples, E the errors of the best rule.
+    trim_noise : size of the noise with which samples are trimmed after an addition.
+    descent_gap : after a removal a rule is improved by a descent on its errors if it makes at most
+        so many errors more than the best of its size.
 
     Returns
     -------
@@ -295,9 +315,9 @@ def swap_and_note(  # noqa: PLR0913
     """
     n_used = hinge.state.n_used
     iteration = hinge.state.iteration
-    fewest_errors = best.errors  # by the number of variables
+    fewest_errors = best.errors  # index: number of variables
     n_variables = size - hinge.data.n_unpenalized
-    n_trimmed = n_trimmed_at_first  # by fits; chosen at an addition, and kept for the removal
+    n_trimmed = n_trimmed_at_first  # chosen at every addition, and kept for the removal after it
     for n_halves_done in range(2 * max_swaps):
         if n_used[0] <= size and fewest_errors[n_variables] <= target_errors:
             return n_halves_done // 2  # two halves are a swap
@@ -316,8 +336,9 @@ def swap_and_note(  # noqa: PLR0913
             add = choose_addition(hinge)
             if add == NONE:
                 break
-            # Aim at fewer errors than the best rule. It has at least one, or the swaps would have
-            # ended. This fit is only a look ahead: it has few steps, and trims with noise.
+            # Aim at one error fewer than the best rule makes. (The best rule has at least one
+            # error, or the swaps would have ended.) A removal follows, so a rough fit is enough: it
+            # has few steps, and trims with noise.
             n_trimmed = int(trim_share * (fewest_errors[n_variables] - 1))
             noise = trim_noise
             max_newton = ADDITION_FIT_STEPS
@@ -361,10 +382,11 @@ def swap_for_errors(  # noqa: PLR0913
         have left the support, additions fill it up.
     max_swaps : largest number of swaps.
     target_errors : number of errors at which the swaps end.
-    n_trimmed_at_first : number of samples trimmed before the first addition.
-    trim_share : after it, trim_share · (E − 1) samples are trimmed, where E are the errors of the
-        best rule of this size. With 1 fits always aim at a better rule; 0 is the plain squared
-        hinge, whose landscape is smoother.
+    n_trimmed_at_first : number of samples trimmed until the first addition (by a removal, if the
+        support is too large at the beginning).
+    trim_share : from the first addition on, trim_share · (E − 1) samples are trimmed, where E is
+        the number of errors of the best rule of this size. With 1 fits always aim at a better rule;
+        0 is the plain squared hinge, whose landscape is smoother.
     trim_noise : size of the noise with which samples are trimmed after an addition.
     descent_gap : a rule with at most so many errors more than the best of its size is improved by a
         descent on its errors.

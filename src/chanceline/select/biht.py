@@ -103,13 +103,13 @@ def plain_loop(
 ) -> LoopState:
     """Run the inner loop of Algorithm 1 (greedy-BIHT) at K = `n_nonzero`, as the paper prints it.
 
-    Every iteration takes a gradient step and then keeps K weights by `hard_threshold`. It ends when
-    the change of the weights is at most ε (MIN_CHANGE), or after more than `max_iterations` (the
-    paper's L).
+    Every iteration takes a gradient step, and then sets all but K weights to zero
+    (`hard_threshold`). The loop ends when the change of the weights is at most ε (MIN_CHANGE), or
+    when the number of iterations exceeds `max_iterations` (the paper's L).
 
     columns : (features, samples) the features times the labels ±1.
-    state : where the loop starts. Weights are divided by the step size τ, so that the change of w
-        itself is τ times theirs.
+    state : where the loop starts: the weights, divided by the step size τ; the number of iterations
+        so far; and the change of the last iteration.
     is_fixed : (features,) weights that are kept in any case.
     """
     n_features, n_samples = columns.shape
@@ -118,7 +118,8 @@ def plain_loop(
 
     weights = state.weights
     iterations = state.iterations
-    change = state.change  # τ|Δw|/N of the last iteration
+    # The change of an iteration is |Δw|/N. As `weights` is w/τ, a factor τ comes in.
+    change = state.change
     while change > MIN_CHANGE and iterations <= max_iterations:
         iterations += 1
         weights_before = weights
@@ -138,8 +139,9 @@ def greedy_biht_plain(
 ) -> tuple[Floats, int]:
     """Run Algorithm 1 of the paper, greedy-BIHT, transcribed; return the weights and K at its end.
 
-    K is the number of weights that are not zero. At every K the inner loop (`plain_loop`) runs, and
-    the places that are not zero afterwards are fixed. K grows by one until no pattern is wrong.
+    K is the number of weights that may differ from zero. At every K the inner loop (`plain_loop`)
+    runs, and all weights that are not zero afterwards are fixed: from then on they are kept. K
+    grows by one until no pattern (sample times its label) is wrong.
 
     Parameters
     ----------
@@ -148,8 +150,8 @@ def greedy_biht_plain(
         the paper's step size τ.
     n_unpenalized : so many of the last columns (the intercept) are fixed from the beginning; they
         are included in K.
-    resets : whether the inner loop's count of iterations (the paper's l) and last change (its err)
-        start anew for every K, the reading that works. Without it the algorithm is as printed, and
+    resets : whether the number of iterations (the paper's l) and the last change (its err) start
+        anew for every K. This is the reading that works. Without it the algorithm is as printed:
         the inner loop never runs again after the first K.
     max_iterations : of the inner loop, the paper's L.
     """
@@ -205,20 +207,25 @@ def no_wrong_pattern(n_samples: int, n_features: int) -> WrongSums:
 
 @inner_kernel()
 def update_sums(sums: Any, rows: NDArray, gram: NDArray, margins: NDArray) -> None:
-    """Update which patterns are wrong, and the two sums over them, for new margins.
+    """Update which patterns are wrong, and two sums over the wrong patterns, for new margins.
 
-    Only patterns that have become wrong or correct since the last update cost anything.
+    A pattern counts 1 if it is wrong, ½ if its margin is zero, and 0 if it is correct. The sums are
+
+        gradient = Σ_wrong rows[pattern]    (features,)
+        velocity = Σ_wrong gram[pattern]    (samples,)
+
+    Only patterns that have become wrong or correct since the last update are added or subtracted.
 
     sums : the `WrongSums`; all its arrays are changed.
     rows : (samples, features) the patterns.
-    gram : (samples, samples) products of the patterns with each other, on the fixed places only.
+    gram : (samples, samples) dot products of the patterns over the fixed places only.
     margins : (samples,) the present margins.
     """
     wrong = sums.wrong
     gradient = sums.gradient
     velocity = sums.velocity
     for pattern in range(margins.size):
-        wrong_now = 0.5 * (1.0 - np.sign(margins[pattern]))
+        wrong_now = 0.5 * (1.0 - np.sign(margins[pattern]))  # 1, ½ or 0
         if wrong_now != wrong[pattern]:
             change = wrong_now - wrong[pattern]
             wrong[pattern] = wrong_now
@@ -281,45 +288,53 @@ def biht_steps(  # noqa: PLR0913
 ) -> int:
     """Run the inner loop of greedy-BIHT with one free place; return the number of iterations done.
 
-    An iteration adds the gradient, the sum of the wrong patterns, to the weights at the fixed
-    places and at one free place: of the other places that with the largest result. All other
-    weights are zero.
+    A pattern a_μ is a sample times its label; it is wrong if its margin w·a_μ is negative. Only the
+    weights at the fixed places and at one free place j differ from zero. An iteration has the steps
+
+        1.  gradient = Σ_wrong a_μ  (patterns of margin zero count half)
+        2.  j = the place that is not fixed with the largest |w_j + gradient_j|; the weight at the
+            former free place becomes zero
+        3.  w_i += gradient_i at every fixed place i, and at i = j
+        4.  margins += velocity + gradient_j · (column j)
+
+    The velocity is the change of the margins by all fixed places together. With the dot products of
+    the patterns over these places, gram_μν = Σ_fixed i a_μi a_νi, it is Σ_wrong gram_μ.
 
     Parameters
     ----------
     columns, rows : the features times the labels ±1, as (features, samples) and as (samples,
         features).
-    gram : (samples, samples) products of the patterns with each other, on the fixed places only.
+    gram : (samples, samples).
     weights : (features,) in units of τ, changed in place; zero outside the fixed and free places.
     is_fixed : (features,) the fixed places. At least one place is not fixed.
-    free_place : the free place if it has a weight, that of the Gaussian start; else −1, and the
-        first iteration chooses one.
+    free_place : the place j at the beginning, if it has a weight already (from the Gaussian start).
+        Otherwise −1: then the first iteration chooses it.
     iterations : number done before, which the number returned includes.
-    max_iterations : it ends when the iterations exceed this, the paper's L.
-    min_squared_change : it ends when |Δw|² is at most this.
+    max_iterations : the loop ends when `iterations` exceeds this, the paper's L.
+    min_squared_change : the loop ends when |Δw|² of an iteration is at most this.
     """
     n_features, n_samples = columns.shape
-    margins = np.zeros(n_samples)  # of the present weights, at the beginning of every pass
+    margins = np.zeros(n_samples)  # always those of the present weights
     compute_margins(columns, weights, margins)
 
-    # Nearly the same patterns are wrong as two iterations ago. So even and odd iterations keep
-    # their own sums over the wrong patterns, where little has to be updated each time.
+    # Gradient and velocity are not summed anew but updated, for patterns that have become wrong or
+    # correct. The weights swing with period two, so nearly the same patterns are wrong as two
+    # iterations ago. So even and odd iterations keep separate sums, which change little.
     even_sums = no_wrong_pattern(n_samples, n_features)
     odd_sums = no_wrong_pattern(n_samples, n_features)
 
     # Whether the free weight still contains the Gaussian start. Later free weights grow from zero.
     is_from_start = free_place >= 0
     while iterations <= max_iterations:
-        # Step 1. Update the sums of two iterations ago: the gradient, and the velocity.
+        # Step 1. Bring the gradient and the velocity of two iterations ago up to date.
         sums = even_sums
         if iterations % 2 == 1:
             sums = odd_sums
         update_sums(sums, rows, gram, margins)
         gradient = sums.gradient
 
-        # Step 2. Move the free place if another weight would be larger now. The former one is
-        # cleared.
-        squared_change = 0.0
+        # Step 2. Move the free place. Setting its former weight to zero changes w and the margins.
+        squared_change = 0.0  # |Δw|² of this iteration
         largest_place = largest_free(weights, gradient, is_fixed)
         if largest_place != free_place:
             if free_place >= 0:
@@ -328,14 +343,13 @@ def biht_steps(  # noqa: PLR0913
             free_place = largest_place
             is_from_start = False
 
-        # Step 3. Add the gradient to the weights at the fixed places and at the free place.
+        # Step 3.
         for j in range(n_features):
             if is_fixed[j] or j == free_place:
                 squared_change += gradient[j] ** 2
                 weights[j] += gradient[j]
 
-        # Step 4. Change the margins likewise: by the velocity, which stands for all fixed places,
-        # and by the free place.
+        # Step 4.
         add_scaled(margins, 1.0, sums.velocity, n_samples)
         add_scaled(margins, gradient[free_place], columns[free_place], n_samples)
 
@@ -461,10 +475,14 @@ def run_biht(
 ) -> Iterator[Candidate | int]:
     """Method `biht`: binary iterative hard thresholding at a fixed number of variables, from w = 0.
 
-    Every iteration takes a gradient step, and then keeps the `size` largest weights and that of the
-    intercept. It ends when no pattern is wrong or the budget of iterations (None: a thousand) is
-    used up, and yields the weights with the fewest errors. By default `size` is half the number of
-    samples.
+    Every iteration takes a gradient step, and then sets all weights to zero except the `size`
+    largest ones and that of the intercept. The search ends when no pattern is wrong, or after
+    `budget` iterations. It yields the number of iterations now and then, as a chance to interrupt,
+    and in the end a candidate: the weights with the fewest errors of all iterations.
+
+    budget : largest number of iterations; None for MAX_ITERATIONS.
+    seed : not used, as nothing is random.
+    size : number of variables; by default half the number of samples.
     """
     if size is None:
         size = max(1, min(problem.n_features, problem.n_samples // 2))
@@ -474,7 +492,7 @@ def run_biht(
     n_nonzero = size + problem.n_unpenalized
     max_iterations = MAX_ITERATIONS
     if budget is not None:
-        max_iterations = max(budget, 1)  # before the first iteration all weights are zero
+        max_iterations = max(budget, 1)  # at least one: the weights start at zero
 
     columns = problem.columns
     rows = np.ascontiguousarray(columns.T)
@@ -488,7 +506,7 @@ def run_biht(
         moved = gradient_step(columns, rows, weights)
         weights = hard_threshold(moved, n_nonzero, is_fixed)
 
-        # Remember the best weights, and end without errors.
+        # Keep the best weights so far; no weights are better than those without errors.
         errors = int(np.count_nonzero(rows @ weights <= 0.0))
         if errors < fewest_errors:
             best_weights = weights

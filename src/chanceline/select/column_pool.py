@@ -36,6 +36,8 @@ def pool_width(
 ) -> int | None:
     """Decide how many columns the pool gets; None if all columns are to be searched.
 
+    The pool is a selection of columns that is searched in place of a very wide table.
+
     Parameters
     ----------
     pool : number of columns that the user wants; None to decide by the size of the table.
@@ -90,10 +92,11 @@ class Ranking(NamedTuple):
 
 
 def rank_columns(problem: Problem, max_steps: int, errors_of_singles: NDArray[np.int64]) -> Ranking:
-    """Rank all columns: first those of a greedy path, then the best single ones, then all others.
+    """Rank all columns: those of a greedy path, then the best single ones, then all others.
 
-    The others are ranked by their screening score along the path. Columns that rank equal keep the
-    order of the table.
+    A greedy path adds one column after the other, until they separate. It also gives each column a
+    score, by which the other columns are ranked. Columns that rank equal keep the order of the
+    table.
 
     Parameters
     ----------
@@ -106,7 +109,7 @@ def rank_columns(problem: Problem, max_steps: int, errors_of_singles: NDArray[np
     by_score = np.argsort(-path.scores, kind="stable")
     with_repeats = np.concatenate([path.columns, best_singles, by_score])
 
-    # Keep the first place of each column only.
+    # Keep only the first occurrence of each column.
     _, first_places = np.unique(with_repeats, return_index=True)
     return Ranking(
         order=with_repeats[np.sort(first_places)],
@@ -131,23 +134,23 @@ class _GreedyPath(NamedTuple):
 
 
 def _greedy_path(problem: Problem, max_steps: int) -> _GreedyPath:
-    """Add columns one by one until they separate all samples, or `max_steps` are made.
+    """Add columns one by one until they separate all samples, or `max_steps` columns are added.
 
     The slack r, (samples,), is 1 − margin where that is positive, else 0. A step computes |a_j·r|
-    for all columns a_j, adds the column where it is largest, and refits. The score of a column is
-    the largest |a_j·r| / |r| of all steps.
+    for all columns a_j, adds the column with the largest value, and refits. The score of a column
+    is its largest |a_j·r| / |r| of all steps.
 
-    The workspace has one column for each step of the path, which is filled when the step is made.
-    So no scaled copy of the whole table is needed.
+    The workspace of the fits has one column for each step of the path, which is filled when the
+    step is made. So no scaled copy of the whole table is needed.
     """
     max_steps = min(max_steps, problem.n_samples, problem.n_features)
     hinge = _empty_workspace(problem, max_steps)
     chosen: list[int] = []
     scores = np.zeros(problem.n_features)
-    slack = np.ones(problem.n_samples)
+    slack = np.ones(problem.n_samples)  # without a column all margins are 0
     separates = False
     for step in range(max_steps):
-        # Score all columns, and choose the best that was not chosen before.
+        # Score all columns, and choose the best one that is not on the path yet.
         products = slack_products(problem, slack)
         slack_norm = max(float(np.linalg.norm(slack)), SMALLEST_NORM)
         np.maximum(scores, products / slack_norm, out=scores)
@@ -161,6 +164,7 @@ def _greedy_path(problem: Problem, max_steps: int) -> _GreedyPath:
         separates = fit(hinge, add=step, max_newton=SWAP_FIT_STEPS)
         if separates:
             break
+        # `active` is 1.0 for samples of margin below 1, and 0.0 for the others.
         slack = hinge.state.active * (1.0 - hinge.state.margins)
     return _GreedyPath(columns=np.array(chosen, dtype=np.int64), scores=scores, separates=separates)
 
@@ -169,8 +173,8 @@ def _empty_workspace(problem: Problem, max_steps: int) -> Hinge:
     """Make a workspace with a column of zeros for each step of a path, to be filled step by step.
 
     With an intercept there is one more column, the last, which belongs to every support. The
-    columns of a workspace are y·x, the feature x times the labels y. For the intercept x = 1, so
-    its column is y.
+    columns of a workspace are y·x, the feature x times the labels y = ±1. The intercept is the
+    feature x = 1, so its column is y.
     """
     n_columns = max_steps + problem.n_unpenalized  # one more with an intercept
     columns = np.zeros((n_columns, problem.n_samples))
@@ -185,16 +189,19 @@ def _empty_workspace(problem: Problem, max_steps: int) -> Hinge:
 
 
 def slack_products(problem: Problem, slack: Floats) -> Floats:
-    """Return |a_j·r| of every scaled column a_j with the slack r, (samples,); shape (features,).
+    """Return |a_j·r| for every scaled column a_j, (features,), with the slack r, (samples,).
 
-    As a_j = y (x_j − centre_j) / scale_j, the product is (Σ y r x_j − centre_j Σ y r) / scale_j,
-    which needs no scaled copy of X. A negative product asks for a negative weight. If this is
-    forbidden, 0 is returned for the column.
+    The scaled columns are a_j = y (x_j − centre_j) / scale_j, with the labels y = ±1. So
+
+        a_j·r = (Σ y r x_j − centre_j Σ y r) / scale_j,
+
+    where the sums are over samples: no scaled copy of X is needed. A negative product asks for a
+    negative weight. For columns whose scaled weight must not be negative, 0 is returned then.
     """
     labelled_slack = problem.y * slack
     products = labelled_slack.astype(problem.X.dtype) @ problem.X
 
-    # If X is in single precision, products may overflow: compute those again in doubles.
+    # If X is in single precision, products may overflow. Compute these again in doubles.
     overflown = np.flatnonzero(~np.isfinite(products))
     products = products.astype(float)
     products[overflown] = labelled_slack @ problem.X[:, overflown].astype(float)
@@ -202,8 +209,8 @@ def slack_products(problem: Problem, slack: Floats) -> Floats:
     centred_products = products - labelled_slack.sum() * problem.centre
     products = centred_products / problem.scale
 
-    # A column whose weight must not be positive has a negative scale. So here, too, its scaled
-    # weight must not be negative.
+    # A column whose weight must not be positive has a negative scale. So its scaled weight must not
+    # be negative either, and `nonnegative` is true for it too.
     has_wrong_sign = problem.nonnegative[: problem.n_features] & (products < 0)
     return np.where(has_wrong_sign, 0.0, np.abs(products))
 

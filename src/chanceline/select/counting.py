@@ -55,8 +55,9 @@ def count(
 ) -> SupportCount:
     """Count the supports of `size` variables on which some weights separate (X, y), exactly.
 
-    This is feasible for up to about 24 variables. A walk visits all supports that may separate, and
-    counts those that do. Where floating point leaves a doubt, rational arithmetic decides.
+    This is feasible for up to about 24 variables. A depth-first walk visits all supports that may
+    separate, and counts those that do. Where floating point leaves a doubt, rational arithmetic
+    decides.
 
     X : (samples, features).
     y : (samples,) labels, two values.
@@ -72,7 +73,8 @@ def count(
     if size == 0:
         return _count_without_variables(problem)
 
-    # The walk pauses now and then, and asks where floating point leaves a doubt.
+    # Walk over the supports to the end. The walk stops now and then (PAUSED), and where floating
+    # point leaves a doubt (ASKED), which is decided exactly.
     walk = make_walk(problem, size, counting=True)
     table = ExactTable(problem)
     event = PAUSED
@@ -81,7 +83,7 @@ def count(
         if event == ASKED:
             answer_question(walk, table, RATIONAL_DECISIONS)
 
-    # Without a decision on every support there is no count.
+    # Without a decision on every support there is no exact count.
     tally = walk.path.tally
     nodes = int(tally[NODES])
     undecided = int(tally[UNDECIDED_SUPPORTS])
@@ -90,7 +92,8 @@ def count(
             f"{undecided} of {nodes} supports could not be decided in floating point; "
             "rescale the columns of X or remove nearly equal ones."
         )
-    # The largest margin that a support ruled out by floating point alone may have; 0 if none was.
+    # Some supports may be ruled out by floating point alone: their margin is at most this gap. It
+    # is 0 if there are no such supports.
     gap = float(walk.fit.state.gap[0])
     return SupportCount(
         count=int(tally[COUNTED_SUPPORTS]),

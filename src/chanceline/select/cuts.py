@@ -108,19 +108,22 @@ def make_cut_scratch(order: int, n_words: int) -> CutScratch:
 def can_cut(problem: Problem, size: int, limits: CutLimits = DEFAULT_LIMITS) -> bool:
     """Whether cuts of few patterns help to decide on supports of this size.
 
-    They need variables that are all ±1, and few enough of them (`limits`).
+    A cut is a set of variables of which every separating support contains at least one. Cuts of a
+    few patterns exist if all values are ±1. They help if the supports and the number of variables
+    are small enough (`limits`).
     """
     n_unpenalized = problem.n_unpenalized  # 1 with an intercept, else 0
     if size < 2 or size + n_unpenalized > limits.max_size:
-        return False
+        return False  # supports of one variable are searched without cuts
     if problem.n_features + n_unpenalized > limits.max_variables:
         return False
 
     all_plus_or_minus_one = np.all(np.abs(problem.columns) == 1.0)
     if not all_plus_or_minus_one:
         return False
-    # Scaled columns are rounded: values of X that differ by less would look equal. So X itself is
-    # tested too. A variable without small integers has NaN here, which is not ≤ 1.
+    # Scaled columns are rounded, so that values of X which differ very little would look equal. So
+    # X itself is tested too: `small_integers` has NaN, which is not ≤ 1, for a variable whose
+    # values are not small integers.
     are_small_integers = np.all(np.abs(small_integers(problem)) <= 1.0)
     return bool(are_small_integers)
 
@@ -155,18 +158,19 @@ def smallest_cuts(
 ) -> NDArray[np.bool_]:
     """Return the smallest cuts made of two, four and, with `sixes`, six patterns, sorted by size.
 
-    A cut is a set of variables of which every separating support contains at least one. There are
-    far too many to write all down. So they are first counted by size, which gives the largest size
-    up to which there are at most `max_cuts`; then all cuts up to this size are written.
+    A cut is a set of variables of which every separating support contains at least one; its size is
+    the number of these variables. There are far too many cuts to write all of them down. So they
+    are first counted by size, which gives the largest size up to which there are at most `max_cuts`
+    cuts. Then all cuts up to this size are written.
 
     Parameters
     ----------
-    sixes : whether to use six patterns too, if these combinations are not too many.
+    sixes : whether to use six patterns too, if there are not too many combinations of six.
     max_cuts : the largest number of cuts.
 
     Returns
     -------
-    (cuts, variables) bools.
+    (cuts, variables) bools: whether the variable is in the cut.
     """
     n_features = problem.n_features
     patterns = pack_patterns(problem)
@@ -175,8 +179,8 @@ def smallest_cuts(
     if sixes and math.comb(n_patterns, 6) <= MAX_SIXES:
         orders.append(6)
 
-    # For each order an array, whose entry s is the number of cuts with at most s variables. Their
-    # sum says how large cuts may be.
+    # Count. For each order there is an array, whose entry s is the number of cuts with at most s
+    # variables. The sum of the arrays says how large cuts may be.
     counts_of_orders = [count_cuts(patterns, order) for order in orders]
     counts_of_all = np.sum(counts_of_orders, axis=0)
     max_size = _largest_size_within(counts_of_all, max_cuts)
@@ -184,13 +188,13 @@ def smallest_cuts(
         return np.zeros((0, n_features), dtype=np.bool_)
 
     # Write the cuts of each order as bits, then unpack and sort all of them.
-    parts = []
+    cuts_of_orders = []
     for order, counts in zip(orders, counts_of_orders, strict=True):
         n_cuts = int(counts[max_size])
-        part = np.zeros((n_words, n_cuts), dtype=np.uint64)
-        list_cuts(patterns, order, max_size, part)
-        parts.append(part)
-    cuts = unpack(np.concatenate(parts, axis=1), n_features)
+        cuts_of_order = np.zeros((n_words, n_cuts), dtype=np.uint64)
+        list_cuts(patterns, order, max_size, cuts_of_order)  # fills the array
+        cuts_of_orders.append(cuts_of_order)
+    cuts = unpack(np.concatenate(cuts_of_orders, axis=1), n_features)
     sizes = cuts.sum(axis=1)
     return cuts[np.argsort(sizes, kind="stable")]
 
@@ -217,12 +221,12 @@ def list_cuts(
 ) -> NDArray[np.int64]:
     """Write the cuts of `order` patterns with at most `max_size` variables; count all cuts by size.
 
-    A cut is a set of variables, written as bits in words of 64. The bits of the last word that
-    belong to no variable (padding) are set in every cut.
+    A cut is a set of variables, written as bits in words of 64. The last word also has bits that
+    belong to no variable, the padding. They are set in every cut.
 
-    patterns : the patterns as bits.
+    patterns : the patterns (samples times labels) as bits.
     order : how many patterns a cut is made of: 2, 4 or 6.
-    max_size : larger cuts are counted, but not written.
+    max_size : larger cuts are counted, but not written; with WRITE_NO_CUTS none is written.
     cuts : (words, cuts) filled with the cuts; it must have room for all that are written.
 
     Returns
@@ -237,9 +241,9 @@ def list_cuts(
         max_bits=max_size + n_padding,
         cuts=cuts,
         n_cuts_of_bits=n_cuts_of_bits,
-        scratch=make_cut_scratch(order, n_words),  # its size tells the order
+        scratch=make_cut_scratch(order, n_words),  # `write_cuts` takes the order from its size
     )
-    # Every cut has the bits of the padding: s + n_padding bits are s variables.
+    # A cut of s variables has s + n_padding bits, so its count is at this index.
     return n_cuts_of_bits[n_padding:]
 
 
@@ -249,25 +253,25 @@ def write_cuts(
 ) -> None:
     """Go through all combinations of `order` patterns, count their cuts, and write the small ones.
 
-    The cut of some patterns consists of the variables on which they do not sum to zero. The
-    combinations are visited by nested loops, one for each level 1 … order − 1, and an innermost one
-    for the last pattern. For order 4:
+    The cut of a few patterns consists of the variables on which the patterns do not sum to zero.
+    The combinations are visited by nested loops, one for each level 1 … order − 1, and an innermost
+    loop for the last pattern. For order 4 they would be:
 
         for chosen[1] in 0, 1, …, n_patterns − 1:
             for chosen[2] in 0, 1, …, chosen[1] − 1:
                 for chosen[3] in 0, 1, …, chosen[2] − 1:
-                    for last in 0, 1, …, chosen[3] − 1: the cut of these four
+                    for last in 0, 1, …, chosen[3] − 1: the cut of these four patterns
 
-    As the number of loops depends on the order, all but the innermost are written as one loop: each
-    of its passes advances the loop of the present `level`, which starts the next inner one, or ends
-    and goes back to the one around it.
+    As the number of loops depends on the order, all but the innermost loop are written as a single
+    `while`. Each of its passes advances the loop of the present `level` to its next pattern. Then
+    the next inner loop starts; or, if the loop has ended, the level falls to the loop around it.
 
     Parameters
     ----------
-    patterns : the `CutPatterns`.
+    patterns : the `CutPatterns`: the negative entries of each pattern as bits in words of 64.
     max_bits : cuts of at most so many bits are written.
-    cuts : (words, cuts) filled with these.
-    n_cuts_of_bits : (bits + 1,) incremented by the number of cuts with 0, 1, … bits.
+    cuts : (words, cuts) filled with these cuts; a bit is 1 for a variable of the cut.
+    n_cuts_of_bits : (bits + 1,) entry b is increased by the number of cuts with b bits.
     scratch : a `CutScratch`; `order` is the size of its `chosen`.
     """
     chosen = scratch.chosen
@@ -287,8 +291,8 @@ def write_cuts(
             level -= 1  # this loop has ended: advance the one around it
             continue
 
-        # Note in `scratch`, for this level, how many of the patterns chosen so far are negative on
-        # each variable. It is all that inner loops need of them.
+        # Count, for each variable, how many of the patterns chosen so far are negative. The counts
+        # of this level are kept in `scratch`; the inner loops need nothing else of these patterns.
         add_pattern(patterns.negative, chosen[level], level, scratch)
 
         # Start the next inner loop, unless all levels have a pattern.
@@ -297,9 +301,9 @@ def write_cuts(
             chosen[level] = -1
             continue
 
-        # The innermost loop: count the cut, and write it if it is small. Combinations whose cut
-        # every support meets anyway are skipped. (As a function of its own, even an inlined one,
-        # this loop would be slower by 10 %.)
+        # The innermost loop: count the cut, and write it if it is small. NOT_A_CUT means that every
+        # support meets the cut anyway. (This loop would be slower by 10 % as a function of its own,
+        # even an inlined one.)
         for last in range(chosen[level]):
             n_bits = fill_cut(patterns, last, level, half=order // 2, scratch=scratch)
             if n_bits != NOT_A_CUT:
@@ -326,12 +330,15 @@ def add_bit(one: Any, two: Any, four: Any, bit: Any) -> tuple[Any, Any, Any]:
 def add_pattern(negative: NDArray, pattern: int, level: int, scratch: Any) -> None:
     """Count for every variable how many of the chosen patterns are negative, with one pattern more.
 
-    The counts at `level` are those at level − 1 plus this pattern. A count is a binary number of
-    three digits, which are stored in `scratch.ones`, `twos` and `fours`, (levels, words). Bit i of
-    a word is a digit of its i-th variable, so 64 variables are counted at once.
+    The counts at `level` are those at level − 1, plus one for each variable on which the new
+    pattern is negative. A count is a binary number of three digits. These are stored in
+    `scratch.ones`, `twos` and `fours`, each of shape (levels, words). Bit i of a word is the digit
+    of its i-th variable, so 64 variables are counted at once.
 
-    negative : (words, patterns) a bit is 1 where the entry of the pattern is negative.
-    pattern : the pattern to add.
+    negative : (words, patterns) a bit is 1 where the pattern is negative.
+    pattern : index of the pattern to add.
+    level : the number of patterns chosen, with the new one.
+    scratch : the `CutScratch`; its digits at `level` are overwritten.
     """
     ones = scratch.ones
     twos = scratch.twos
@@ -349,9 +356,10 @@ def add_pattern(negative: NDArray, pattern: int, level: int, scratch: Any) -> No
 def fill_cut(patterns: Any, last: int, level: int, half: int, scratch: Any) -> int:
     """Fill `scratch.cut` with the cut of the chosen patterns and one last pattern; return its size.
 
-    Patterns are ±1. Weights that separate need a variable on which the patterns do not cancel.
-    These variables are the cut: those where not exactly half of the patterns are negative. If a
-    weight must not be negative, its variable helps only where fewer than half of them are.
+    Patterns are ±1. On a variable they cancel (sum to zero) if exactly half of them are negative.
+    Weights that separate need a variable on which the patterns do not cancel. All these variables
+    are the cut. If a weight must not be negative, its variable is in the cut only if fewer than
+    half of the patterns are negative there.
 
     Parameters
     ----------
@@ -373,15 +381,16 @@ def fill_cut(patterns: Any, last: int, level: int, half: int, scratch: Any) -> i
     size = 0
     met_by_every_support = EMPTY_WORD  # bits of the cut that belong to every support
     for w in range(scratch.cut.size):
-        # How many patterns, with the last one, are negative: a number of three digits for each of
-        # 64 variables.
+        # Count the negative patterns, with the last one: a number of three binary digits for each
+        # of 64 variables.
         one, two, four = add_bit(
             scratch.ones[level, w],
             scratch.twos[level, w],
             scratch.fours[level, w],
             patterns.negative[w, last],
         )
-        # A number is not half if one of its digits differs. Half is at most 3: its digit four is 0.
+        # A count differs from half if one of its digits does. Half is at most 3: its digit four is
+        # 0.
         is_not_half = (one ^ half_ones) | (two ^ half_twos) | four
         is_above = is_above_half(one, two, four, half_ones, half_twos)
         is_left_out = patterns.nonnegative[w] & is_above

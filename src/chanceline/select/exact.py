@@ -58,7 +58,7 @@ def run_exact(
             lower_bound = event.smallest
         yield event
 
-    # The proof.
+    # The proof, for all sizes from the lower bound up to one below the best support.
     yield from prove(
         problem, best, proof_budget, max_errors=errors, lower=lower_bound, max_decisions=decisions
     )
@@ -75,15 +75,16 @@ def prove(  # noqa: PLR0913
 ) -> Iterator[Candidate | LowerBound | int]:
     """Rule out sizes of supports, by walks over all supports of a size, until the best is minimal.
 
-    If a walk finds a support that suffices, this is the smallest known from then on. Stops when
-    `budget` nodes are used, or if some supports could not be decided.
+    A support suffices if a rule on it makes at most `max_errors` errors. If a walk finds such a
+    support, its size is the smallest known from then on. The proof stops when `budget` nodes are
+    used, or if some supports could not be decided.
 
     Parameters
     ----------
     best : a support that suffices; None if none is known.
-    budget : largest number of nodes.
+    budget : largest number of nodes of the walks.
     max_errors : number of samples that may be misclassified.
-    lower : it is known already that no support of fewer variables suffices.
+    lower : a size for which it is known already that no smaller support suffices.
     max_decisions : largest number of decisions in rational arithmetic, for every size.
 
     Yields
@@ -91,8 +92,8 @@ def prove(  # noqa: PLR0913
     A `LowerBound` for every size ruled out, a `Candidate` for every smaller support found, and
     between them the number of iterations spent.
     """
-    # A support that suffices still does with one variable more. So a size that is ruled out rules
-    # out all smaller ones, and `refuted` is the largest of them.
+    # A support that suffices still suffices with one more variable. So if a size is ruled out, all
+    # smaller sizes are too. `refuted` is the largest size ruled out so far.
     refuted = lower - 1
     nodes = 0
     if best is not None:
@@ -100,14 +101,14 @@ def prove(  # noqa: PLR0913
         smallest = best.support.size  # the smallest size known to suffice
     else:
         iterations = 0
-        smallest = problem.n_features + 1  # none is known to, not even all variables
+        smallest = problem.n_features + 1  # no size is known to, not even all variables
 
     while refuted < smallest - 1:
         size = _next_size(refuted, smallest)
-        is_none_known = smallest > problem.n_features
-        if is_none_known and max_errors == 0:
-            # Whether all variables together separate is decided quickly. If they do not, no support
-            # does.
+        no_support_known = smallest > problem.n_features
+        if no_support_known and max_errors == 0:
+            # First decide whether all variables together separate, which is quick: if they do not,
+            # no support does.
             size = problem.n_features
 
         # Walk over all supports of this size; the last step of the walk has the verdict.
@@ -123,8 +124,8 @@ def prove(  # noqa: PLR0913
 
         if last_step.verdict == FOUND:
             smallest = size
-            # The candidate has the weights of largest margin. Where these fail by rounding, the
-            # walk has found another rule.
+            # The candidate has the weights of largest margin. If rounding makes these fail, the
+            # step has another rule, which was found exactly; else its rule is None.
             candidate = max_margin_candidate(
                 problem, last_step.support, iterations + nodes, last_step.correct_samples
             )
@@ -141,8 +142,8 @@ def _walk_over_size(  # noqa: PLR0913
 ) -> Generator[int, None, Step]:
     """Walk over all supports of a size, until a verdict or for about `budget` nodes.
 
-    Returns the last step of the walk. After each step it yields the number of iterations: those
-    `spent` before, plus the nodes of this walk.
+    Yields the number of iterations after each step of the walk: those `spent` before, plus the
+    nodes of this walk. Returns the last step, which has the verdict on the size, if there is one.
     """
     step: Step
     for step in all_supports(

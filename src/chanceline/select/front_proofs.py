@@ -29,8 +29,8 @@ def prove_singles(
     """Make the points of no and of one variable exact, and mark them as proven.
 
     Point k of the front is the best rule found of at most k variables. The search may have missed
-    the best rule of one variable; then it is found here. It is not proven if no rule with weights
-    in doubles makes as few errors as the exact count says.
+    the best rule of one variable; then this rule is found here. Point 1 is not marked as proven if
+    no rule with weights in doubles makes as few errors as the exact count says.
 
     Parameters
     ----------
@@ -42,12 +42,12 @@ def prove_singles(
     -------
     The points, improved and marked; other points than these two are marked as not proven.
     """
-    # At most one variable may also be none.
+    # The fewest errors of a rule on at most one variable, that is on one or none.
     best_column = int(np.argmin(errors_of_singles))
     errors_of_none = points[0].errors
     fewest_errors = min(int(errors_of_singles[best_column]), errors_of_none)
 
-    # Find the rule that the search has missed.
+    # If the search has missed the best rule of one variable, find it now.
     improved = list(points)
     if len(points) > 1 and points[1].errors > fewest_errors:
         rule = best_single_rule(problem, best_column)
@@ -65,43 +65,45 @@ def prove_singles(
 def prove_pairs(
     problem: Problem, points: Sequence[FrontPoint], *, all_pairs: bool
 ) -> list[FrontPoint]:
-    """Make the point of two variables exact, as far as that is affordable, and mark it.
+    """Make the point of two variables exact, as far as that is affordable, and mark it as proven.
 
     Point k of the front is the best rule found of at most k variables. With `all_pairs` every pair
-    of variables is looked at, if these are few enough; then the point is proven. Otherwise only the
-    pair that the search has found is looked at, for a better rule on it.
+    of variables is searched, if there are few enough pairs; then the point is proven. Otherwise
+    only the pair of the present point is searched, for a better rule on it.
 
     points : point k in place k.
 
     Returns
     -------
-    The points, improved and marked. Points without errors are proven too.
+    The points, improved and marked. Points without errors are marked as proven too.
     """
-    # Is there a point of two variables? Fewer may make no errors, or be all that was asked for.
+    # There is no point of two variables if fewer variables make no errors, or if fewer variables
+    # were asked for.
     has_pair = len(points) > 2
     if not has_pair:
         return [replace(point, proven=point.proven or point.errors == 0) for point in points]
 
-    # Which pairs to look at: all, the one that was found, or none.
+    # The pairs to search: all, that of the present point, or none.
     work_per_pair = problem.n_samples**2
     n_pairs = math.comb(problem.n_features, 2)
-    looks_at_all = all_pairs and n_pairs * work_per_pair <= MAX_PLANE_WORK
+    searches_all = all_pairs and n_pairs * work_per_pair <= MAX_PLANE_WORK
     found_support = points[2].rule.support  # of at most two variables
     pairs: Iterable[ArrayLike] = []
-    if looks_at_all:
+    if searches_all:
         pairs = combinations(range(problem.n_features), 2)
     elif len(found_support) == 2 and work_per_pair <= MAX_PLANE_WORK:
         pairs = [found_support]
     searched = best_rule_on_pairs(problem, pairs)
 
-    # The rule of two variables improves larger sizes too.
+    # The rule of two variables may also improve the points of more variables.
     improved = list(points)
     if searched.rule is not None:
         improved = _with_rule(points, searched.rule, min_variables=2)
 
+    # If all pairs were searched, no pair makes fewer errors than their lower bound.
     marked = []
     for point in improved:
-        is_proven_pair = point.k == 2 and looks_at_all and searched.lower_bound >= point.errors
+        is_proven_pair = point.k == 2 and searches_all and searched.lower_bound >= point.errors
         is_proven = point.proven or is_proven_pair or point.errors == 0
         marked.append(replace(point, proven=is_proven))
     return marked
@@ -110,8 +112,8 @@ def prove_pairs(
 def _with_rule(points: Sequence[FrontPoint], rule: Rule, min_variables: int) -> list[FrontPoint]:
     """Return the points of a front, with this rule wherever it makes fewer errors.
 
-    Points of fewer than `min_variables` stay as they are. The front ends at its first point without
-    errors.
+    Points of fewer than `min_variables` variables stay as they are. The front ends at its first
+    point without errors, so all further points are dropped.
     """
     improved = []
     for point in points:

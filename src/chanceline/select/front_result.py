@@ -92,6 +92,7 @@ class Front(Result):
         )
 
     def __str__(self) -> str:
+        """Return a table with a line for each number k of variables: k, errors, and variables."""
         lines = [
             f"Fewest errors found among {self.n_samples} samples, {self.n_features} variables",
             "  k  errors  variables (*: proven, no rule on so many makes fewer)",

@@ -97,21 +97,25 @@ VISITS = (
 def default_front_swaps(problem: Problem, max_variables: int) -> int:
     """Return the default number of swaps: about five to ten seconds on gene-expression data.
 
-    It is a total of work, in multiplications, divided by the work of a swap. More sizes of rules
-    get more swaps in all, by a square root; where there are few supports, few swaps are enough.
+    A total amount of work, in multiplications, is divided by the work of one swap. The total grows
+    with the square root of `max_variables`, the number of sizes to search. If there are only few
+    supports, few swaps are enough.
     """
+    # The work of a swap.
     n_columns, n_samples = problem.columns.shape
     gradient_work = n_columns * n_samples
     fit_work = FRONT_FIT_WORK * n_samples * (max_variables + SUPPORT_OVERHEAD)
     work_per_swap = FRONT_SWAP_OVERHEAD + gradient_work + fit_work
 
-    # Among thousands of columns there are more good sets, and they are harder to find.
+    # The total work, and how many swaps it allows. Among thousands of columns there are more good
+    # supports, and they are harder to find, so there is extra work.
     work = FRONT_WORK * (1 + EXTRA_WORK * min(1.0, n_columns / MANY_COLUMNS))
     sizes_factor = math.sqrt(max(max_variables, 1) / REFERENCE_VARIABLES)
-    affordable = int(work / work_per_swap * sizes_factor)
+    n_affordable = int(work / work_per_swap * sizes_factor)
 
+    # A few swaps for every support are enough.
     n_supports = sum(math.comb(problem.n_features, k) for k in range(1, max_variables + 1))
-    n_worthwhile = min(affordable, SWAPS_PER_SUPPORT * n_supports)
+    n_worthwhile = min(n_affordable, SWAPS_PER_SUPPORT * n_supports)
     return max(MIN_DEFAULT_SWAPS, n_worthwhile)
 
 
@@ -120,11 +124,11 @@ def search_fewest_errors(
 ) -> Iterator[Candidate | int]:
     """Search for the rule of fewest errors, after another search found none that is good enough.
 
-    Yields the number of iterations (`spent` and those of this search) as it goes. At the end it
-    yields one candidate: that of fewest variables with at most `max_errors`, or, if there is none,
-    that with the fewest errors found.
+    The best rules of 0, 1, … variables are searched. Yields the number of iterations (`spent` and
+    those of this search) as it goes. At the end it yields one candidate: the rule of fewest
+    variables with at most `max_errors` errors; or, if there is none, that with the fewest errors.
 
-    budget : number of swaps; None for as many as the table is worth.
+    budget : number of swaps; None for `default_front_swaps`.
     spent : iterations of the search before this one.
     """
     search = FrontSearch(problem, min(problem.n_features, MAX_FRONT_VARIABLES), seed)
@@ -133,8 +137,8 @@ def search_fewest_errors(
     for n_swaps in search.run(budget):
         yield spent + n_swaps
 
-    # The fewest errors with 0, 1, … variables, (sizes,), and the first size that makes as few as is
-    # allowed; or, if none does, as few as any size.
+    # The candidate is that of the first size with at most `goal` errors: the number allowed, or,
+    # if all sizes make more errors, the fewest of all sizes.
     errors = search.best.errors[: search.max_variables + 1]
     goal = max(max_errors, int(errors.min()))
     n_variables = int(np.flatnonzero(errors <= goal)[0])
@@ -156,6 +160,7 @@ class FrontSearch:
     """
 
     def __init__(self, problem: Problem, max_variables: int, seed: int) -> None:
+        """Allocate the workspace and the best rules; no rule is known yet."""
         self.problem = problem
         self.max_variables = max_variables
         self.hinge = make_hinge(
@@ -173,11 +178,13 @@ class FrontSearch:
         self.n_swaps = 0
 
     def run(self, budget: int) -> Iterator[int]:
-        """Search until `budget` swaps are granted; yields how many at every chance to interrupt.
+        """Search until `budget` swaps are granted; the best rules found are in `self.best`.
 
-        First it tries rules on no variable, on one, along greedy paths, and on promising pairs.
-        From these start up to MAX_WALKS walks over all sizes, which share the budget equally. What
-        is found is in `best`.
+        First rules are tried on no variable, on one, along greedy paths, and on promising pairs.
+        Then up to MAX_WALKS walks improve these rules. A walk visits all sizes (numbers of
+        variables) again and again, and swaps variables at each; the walks share the budget equally.
+
+        Yields the number of swaps granted so far, as a chance to interrupt.
         """
         self._set_majority_rule()
         if self.max_variables == 0:
@@ -193,19 +200,19 @@ class FrontSearch:
             self._try_pairs()
         yield 0
 
-        # Each walk improves `self.best`. All but the last start from the same rules, and what they
-        # find is kept in `best_of_walks`.
+        # Each walk improves `self.best` in place. All walks but the last start from the same rules,
+        # and the best rules that they find are kept in `best_of_walks`.
         first_rules = deepcopy(self.best)
         best_of_walks = deepcopy(self.best)
         n_walks = max(1, min(MAX_WALKS, budget // MIN_SWAPS_PER_WALK))
         for walk_number in range(1, n_walks):
             self._restart_from(first_rules, best_of_walks)
-            # Walks end at 1/n, 2/n, … of the budget, counted from the beginning of the search.
+            # Of n walks the first ends at 1/n of the budget, the second at 2/n, and so on.
             yield from self._walk_until(walk_number * budget // n_walks)
             has_improved = self.best.errors < best_of_walks.errors  # a mask over the sizes
             best_of_walks.take_where(has_improved, self.best)
 
-        # The last walk starts from the best of all walks, so that `self.best` ends as the result.
+        # The last walk starts from the best rules of all walks, so that `self.best` is the result.
         self._restart_from(best_of_walks, best_of_walks)
         yield from self._walk_until(budget)
 
@@ -221,8 +228,8 @@ class FrontSearch:
     def points(self, problem: Problem, pool: NDArray[np.int64] | None) -> list[FrontPoint]:
         """Return the points of the front, k = 0, 1, … variables, up to the first without errors.
 
-        Point k has the best rule of at most k variables. Errors are counted exactly here, on the
-        rules in units of X, whereas the search counts them with a tolerance, in `self.best.errors`.
+        Point k has the best rule of at most k variables. Its errors are counted exactly, on the
+        rule in units of X. The search has counted errors with a tolerance (`self.best.errors`).
 
         problem : the whole table.
         pool : indices of its columns that were searched; None if all were.
@@ -232,7 +239,7 @@ class FrontSearch:
         for k in range(1, self.max_variables + 1):
             if best_rule.errors == 0:
                 break
-            # Where k variables are no better than fewer, the rule of fewer stays.
+            # If k variables are not better than fewer, point k has the rule of fewer variables.
             is_promising = self.best.errors[k] < best_rule.errors
             if is_promising:
                 rule = self._rule(k, problem, pool)
@@ -289,10 +296,14 @@ class FrontSearch:
             self._fit(k, trim_share, add=int(scores.argmax()))
 
     def _walk_until(self, n_swaps_at_end: int) -> Iterator[int]:
-        """Visit every size in turn, up and down, until so many swaps are granted in all.
+        """Visit every size in turn, up and down, until `n_swaps_at_end` swaps are granted in all.
 
-        Swaps of walks before this one count. All visits of a round are of the same kind. Yields the
-        number of swaps granted after each.
+        The size is the number of variables. A round visits all sizes once, with visits of one kind:
+        where they start, and how their fits trim samples. The next round has the next kind.
+
+        n_swaps_at_end : includes the swaps of earlier walks.
+
+        Yields the number of swaps granted so far after every visit.
         """
         for round_number in count():
             # Even rounds go from small to large sizes, odd ones back.
@@ -307,8 +318,8 @@ class FrontSearch:
                 if swaps_left > 0:
                     self._swap_at_size(k, visit, min(SWAPS_PER_VISIT, swaps_left))
                     yield self.n_swaps
-            # No visit took swaps: the budget is spent, no size has anything to win, or none has a
-            # support to start from. Further rounds would take none either.
+            # If no visit took swaps, further rounds will not either: the budget is spent, no size
+            # has anything to win, or no size has a support to start from.
             if self.n_swaps == swaps_before_round:
                 return
 
@@ -326,26 +337,34 @@ class FrontSearch:
         return sizes
 
     def _swap_at_size(self, k: int, visit: Visit, max_swaps: int) -> None:
-        """Swap variables at a fixed number k of them, and note the best rules on the way.
+        """Visit size k: swap variables at k of them, and store good rules in `self.best`.
 
-        `visit` says where the swaps start and how many samples the fits leave out as errors. All
-        `max_swaps` count as granted, even if the swaps end early; but none if there is no support
-        of k variables to start from.
+        A swap adds one variable and removes another; after each of these changes the weights are
+        fitted. If nothing can be swapped, because there is no support of k variables to start from,
+        the visit ends at once and counts no swaps.
+
+        visit : where the swaps start, and how many samples the fits trim (leave out as errors).
+        max_swaps : number of swaps granted. All of them are added to `self.n_swaps`, even if the
+            swaps end early.
         """
         hinge = self.hinge
-        # Nothing is tabu at the beginning of a visit.
+        # Swaps make columns tabu for a while. At the beginning of a visit no column is tabu.
         hinge.state.tabu_until[:] = 0
         hinge.state.iteration[0] = 0
 
-        # Load the support to start from. It is too small if no column could be added. Then there is
-        # nothing to swap; unless signs are prescribed, for which columns may have left the support,
-        # and the swaps fill it up again.
-        descent_gap = self._descent_gap(k, visit)  # from the best rule known before
+        # Load the support to start from. That may improve the best rule of k variables, so the
+        # descent gap, which depends on its errors, is computed before.
+        descent_gap = self._descent_gap(k, visit)
         self._go_to_start(k, visit)
-        if hinge.n_selected != k and self.problem.signs is None:
+
+        # If no column could be added the support is too small, and there is nothing to swap. With
+        # prescribed signs it may also be too small because columns have left it for their sign;
+        # then the swaps fill it up again.
+        has_start = hinge.n_selected == k or self.problem.signs is not None
+        if not has_start:
             return
 
-        # A first fit at the start itself, then the swaps. Both note good rules in `best`.
+        # Fit the start itself, then swap. Both store good rules in `self.best`.
         n_trimmed = self._errors_to_trim(k, visit.trim_share)
         try_change(hinge, self.best, n_trimmed=n_trimmed, descent_gap=descent_gap)
         swap_for_errors(
@@ -359,22 +378,27 @@ class FrontSearch:
         )
         self.n_swaps += max_swaps
 
-        # The next visit of the same kind may start where this one has ended.
+        # Remember the variables: a later visit with the same `trim_share` may start from them.
         variables = hinge.support[self.problem.n_unpenalized :].copy()
         self.last_variables[k, visit.trim_share] = variables
 
     def _descent_gap(self, k: int, visit: Visit) -> int:
         """How many errors more than the best of k variables a rule may make and still descend.
 
-        A loss that is smoother, with fewer errors trimmed, is farther from the errors: more rules
-        deserve a descent on them.
+        With fewer samples trimmed the loss is smoother, but farther from the number of errors. So
+        more rules are worth a descent on the errors.
         """
         if visit.trim_share < 1.0:
             return DESCENT_GAP + int(self.best.errors[k]) // SMOOTH_GAP_DIVISOR
         return DESCENT_GAP
 
     def _go_to_start(self, k: int, visit: Visit) -> None:
-        """Load the support of k variables where a visit begins, as `_start_of` says."""
+        """Load the support of k variables where a visit begins.
+
+        That is the best rule of k variables, the variables at the end of an earlier visit, or the
+        best rule of one variable fewer or more, to which one is added or of which one is dropped;
+        `_start_of` says which.
+        """
         start = self._start_of(k, visit)
         if start is VisitStart.LAST_END:
             self._set_variables(self.last_variables[k, visit.trim_share])
@@ -386,7 +410,13 @@ class FrontSearch:
             self._load_best(k)
 
     def _start_of(self, k: int, visit: Visit) -> VisitStart:
-        """Where a visit to k variables begins: `visit.start`, or another start if there is none."""
+        """Return where a visit to k variables begins: `visit.start`, or another start.
+
+        The starts are the variables where the last visit ended (LAST_END), the best rule of k + 1
+        variables less one (ABOVE), the best rule of k (BEST), and the best rule of k − 1 plus one
+        (BELOW). If the wanted start does not exist or is not worth a visit, BEST or BELOW is taken.
+        """
+        # The wanted start may not exist.
         start = visit.start
         has_last_end = (k, visit.trim_share) in self.last_variables
         if start is VisitStart.LAST_END and not has_last_end:
@@ -394,8 +424,8 @@ class FrontSearch:
         if start is VisitStart.ABOVE and not self._has_rule(k + 1):
             start = VisitStart.BEST
 
-        # The best rule of k variables may be unknown, or no better than that of one fewer. Then
-        # neither this rule nor that of one more is worth a visit.
+        # The best rule of k variables may be unknown, or not better than that of k − 1. Then
+        # neither this rule nor that of k + 1 variables is worth a visit.
         is_better_than_below = self.best.errors[k] < self.best.errors[k - 1]
         is_worthwhile = self._has_rule(k) and is_better_than_below
         if start in (VisitStart.BEST, VisitStart.ABOVE) and not is_worthwhile:
@@ -470,16 +500,17 @@ class FrontSearch:
         self._change_without_fit(drop=first_place + int(np.argmin(errors)))
 
     def _add_best_variable(self, k: int) -> None:
-        """Load the best rule of k variables, and one more: that with which it makes fewest errors.
+        """Load the best rule of k variables, and add the variable that leaves the fewest errors.
 
-        The most promising columns are tried, each with a fit. The k + 1 variables are then loaded
-        without one. If no column can be added, the k variables stay loaded.
+        The most promising columns are tried, each with a fit. At the end the k + 1 variables that
+        win are loaded without a fit, which the visit makes. If no column can be added, the k
+        variables stay loaded.
         """
         columns = self._promising_additions(k)
         errors = [self._errors_with(column, k) for column in columns]
 
-        # The trials have changed the support, so load the rule anew. They may also have improved
-        # it, so that it has the best column already.
+        # The trials have changed the support, so load the best rule of k variables again. The fits
+        # of the trials may also have improved that rule, so that it has the best column already.
         self._load_best(k)
         if columns.size > 0:
             best_column = int(columns[np.argmin(errors)])

@@ -20,9 +20,9 @@ SWAP_NOISE = 0.2  # relative, in which column is added and which variable is dro
 def fit_greedily(problem: Problem) -> tuple[Hinge, bool]:
     """Grow a support greedily; return the workspace, and whether the support separates.
 
-    Columns are added one by one, each followed by a refit, until all margins are positive. The
-    column added is the a_j of largest |a_j·r|, where r is the slack: 1 − margin of each sample, or
-    0 if that is negative.
+    Columns are added one by one, each followed by a refit of all weights, until all margins are
+    positive. The next column is the a_j of largest |a_j·r|, where r, (samples,), is the slack:
+    1 − margin of each sample, or 0 if that is negative.
     """
     max_variables = min(problem.n_features, problem.n_samples)
     hinge = make_hinge(

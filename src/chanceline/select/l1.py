@@ -28,10 +28,13 @@ def l1_weights(
 ) -> NDArray[np.float64] | None:
     """Find weights of least (weighted) L1 norm with margins of at least 1, by a linear program.
 
-    minimise Σ_j c_j|w_j| subject to a_μ·w + y_μ b ≥ 1 for all samples μ, where a_μ = y_μ x_μ on the
-    given columns and b is the intercept. To make it linear, every weight is the difference of two
-    nonnegative parts, w = w⁺ − w⁻, each with the cost c_j. The variables of the program are (w⁺,
-    w⁻, b⁺, b⁻).
+    The problem is
+
+        minimise Σ_j c_j|w_j|   subject to   a_μ·w + y_μ b ≥ 1 for all samples μ,
+
+    where a_μ = y_μ x_μ on the given columns, y = ±1 are the labels and b is the intercept. To make
+    it linear, every weight is the difference of two nonnegative parts, w = w⁺ − w⁻, each with the
+    cost c_j, and likewise b. The variables of the program are (w⁺, w⁻, b⁺, b⁻), in this order.
 
     Parameters
     ----------
@@ -64,8 +67,8 @@ def l1_weights(
         bounds=[(0.0, bound) for bound in upper],
         method="highs",
     )
-    # The objective is bounded from below, so without a solution no weights meet the constraints.
-    # (If the solver has failed for another reason, there are no weights to continue with either.)
+    # The objective is bounded from below. So if there is no solution, no weights meet the
+    # constraints. (Or the solver has failed; then there are no weights to continue with either.)
     if result.x is None:
         return None
 
@@ -83,11 +86,14 @@ def candidate_of_nonzero(
 ) -> Candidate:
     """Make a candidate of the columns whose weight is not zero, up to rounding.
 
+    A weight counts as zero if it is at most RELATIVE_ZERO times the largest one.
+
     columns : (k,) indices of columns.
     weights : (k [+ 1],) their weights, followed by that of the intercept if there is one.
     iterations : the effort so far.
     """
     slopes = weights[: columns.size]
+    # If all weights are zero, SMALLEST_SCALE stands for the largest one.
     largest = max(SMALLEST_SCALE, float(np.abs(slopes).max(initial=0.0)))
     is_used = np.abs(slopes) > RELATIVE_ZERO * largest
     constant = 0.0
@@ -111,12 +117,14 @@ def l1_candidate(problem: Problem) -> Candidate | None:
 
 
 def drop_cheapest_possible(hinge: Hinge) -> bool:
-    """Remove the cheapest variable that is not needed to separate; return False if all are.
+    """Remove the cheapest variable that is not needed to separate; return whether there is one.
 
     Variables are tried in the order of their costs w_i² / [H⁻¹]_ii, where w_i is the weight and H⁻¹
-    the inverse Hessian of the workspace: half of that is, to second order, how much the loss rises
-    without variable i. If none can be removed, the support is as before. Unpenalized columns (the
-    intercept) have the first places of the support and stay.
+    the inverse Hessian of the workspace. Half the cost is, to second order, how much the loss rises
+    if variable i is removed. If no variable can be removed, the support is as before. Unpenalized
+    columns (the intercept) have the first places of the support and always stay.
+
+    hinge : a fitted workspace whose support separates; changed.
     """
     n_unpenalized = hinge.data.n_unpenalized
     support = hinge.support.copy()
@@ -159,9 +167,11 @@ def run_reweighted_l1(
 ) -> Iterator[Candidate | int]:
     """Method `reweighted-l1`: repeated linear programs that favour few variables, then elimination.
 
-    The first round has equal costs. In later rounds the cost of a weight is 1/(|w_j| + δ), with w_j
-    from the round before, so that small weights become zero. The rounds end when the support does
-    not shrink any more. Neither budget nor seed is needed.
+    Every round minimises Σ_j cost_j |w_j| over the weights that separate with margins of at least
+    1. In the first round all costs are equal. In later rounds they are 1/(|w_j| + δ), with w_j from
+    the round before and scaled so that the largest |w_j| is 1: small weights become zero. The
+    rounds end when the support does not shrink any more. Then variables are removed one by one, as
+    long as the others separate. Neither budget nor seed is needed.
     """
     best = l1_candidate(problem)
     if best is None:
@@ -169,11 +179,12 @@ def run_reweighted_l1(
         return
     yield best
 
-    # The first round, with equal costs, is done.
+    # The first round was that of `l1_candidate`, with equal costs.
     for round_number in range(2, rounds + 1):
         if best.support.size == 0:
             break
-        # Columns with weight zero are left out for good, as their cost would be the largest.
+        # Only the columns of the support go on. All others have weight zero, so that their cost
+        # would be the largest, and are left out for good.
         absolute_weights = np.abs(best.weights)
         relative_weights = absolute_weights / absolute_weights.max()
         costs = 1.0 / (relative_weights + COST_OFFSET)

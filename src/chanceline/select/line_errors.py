@@ -54,15 +54,17 @@ def make_line_scratch(n_samples: int) -> LineScratch:
 def count_errors(margins: NDArray) -> int:
     """Count the margins, (samples,), that are not positive by more than rounding.
 
-    Margins up to MARGIN_ROUNDING times the largest |margin| count as rounding.
+    A margin up to MARGIN_ROUNDING times the largest |margin| may be positive by rounding only, so
+    it counts as an error.
     """
     largest = 0.0
     for sample in range(margins.size):
         if abs(margins[sample]) > largest:
             largest = abs(margins[sample])
+
     errors = 0
     for sample in range(margins.size):
-        if not margins[sample] > MARGIN_ROUNDING * largest:
+        if not margins[sample] > MARGIN_ROUNDING * largest:  # so that NaN is an error too
             errors += 1
     return errors
 
@@ -71,8 +73,9 @@ def count_errors(margins: NDArray) -> int:
 def find_breakpoints(margins: NDArray, direction: NDArray, line: Any) -> tuple[int, int]:
     """Find the steps t at which the margins m + t·d change sign, for a line search along d.
 
-    The margin of a sample is zero at t = −m/d. If it hardly changes along the line, it has no
-    breakpoint, and the sample is an error everywhere or nowhere.
+    The margin of a sample is zero at t = −m/d, its breakpoint. A margin that hardly changes along
+    the line (|d| is very small) has no breakpoint: the sample is an error either for all t or for
+    none.
 
     Parameters
     ----------
@@ -87,11 +90,13 @@ def find_breakpoints(margins: NDArray, direction: NDArray, line: Any) -> tuple[i
     breakpoints = line.breakpoints
     is_rising = line.is_rising
 
+    # The largest |d|, with which the others are compared.
     steepest = 0.0
     for sample in range(direction.size):
         if abs(direction[sample]) > steepest:
             steepest = abs(direction[sample])
 
+    # The breakpoints, and the errors where t is below all of them.
     n_breaks = ZERO
     errors = ZERO
     for sample in range(margins.size):
@@ -100,7 +105,7 @@ def find_breakpoints(margins: NDArray, direction: NDArray, line: Any) -> tuple[i
             breakpoints[n_breaks] = -margins[sample] / slope
             is_rising[n_breaks] = slope > 0.0
             n_breaks += 1
-            if slope > 0.0:  # the margin comes from −∞
+            if slope > 0.0:  # the margin is −∞ at t → −∞
                 errors += 1
         elif not margins[sample] > 0.0:  # so that NaN is an error too
             errors += 1
@@ -113,7 +118,9 @@ def sort_breakpoints(line: Any, n_breaks: int) -> None:
 
     Entries that are `gap` places apart are sorted by insertion, for smaller and smaller gaps. The
     gaps shrink by a factor 5/11 (Gonnet and Baeza-Yates, "Handbook of Algorithms and Data
-    Structures"). NumPy's sort is not used here since it would take two seconds to compile.
+    Structures"). NumPy's sort is not used here, because it would take two seconds to compile.
+
+    line : the `LineScratch` with both arrays, (samples,); changed.
     """
     breakpoints = line.breakpoints
     is_rising = line.is_rising
@@ -121,6 +128,8 @@ def sort_breakpoints(line: Any, n_breaks: int) -> None:
     while gap > 1:
         gap = max((5 * gap - 1) // 11, 1)
         for i in range(gap, n_breaks):
+            # Insert entry i among those at i − gap, i − 2 gap, …, which are sorted already: larger
+            # ones move up by one gap.
             inserted = breakpoints[i]
             inserted_is_rising = is_rising[i]
             place = i
@@ -174,40 +183,44 @@ def fewest_on_line(
 ) -> LineMinimum:
     """Find the step t > `least_step` at which the margins m + t·d have the fewest errors.
 
-    Errors change only at the breakpoints, where a margin is zero. So every interval between two
-    neighbouring breakpoints is looked at once. Among intervals with equally few errors one is
-    chosen at random. The step returned is the middle of the interval, or lies well beyond the
-    outermost breakpoint.
+    The number of errors changes only at breakpoints, the steps at which a margin is zero. So one
+    step is tried in every interval between neighbouring breakpoints, and beyond both ends. Among
+    intervals with equally few errors one is chosen at random.
 
     Parameters
     ----------
     margins, direction : (samples,) m and d.
     least_step : lower limit of the step; −∞ if every step is allowed.
-    line : `LineScratch` for as many samples.
-    random : (1,) state of the random numbers.
+    line : `LineScratch` for as many samples; overwritten.
+    random : (1,) state of the random numbers; advanced.
+
+    Returns
+    -------
+    The fewest errors, and the step: the middle of an interval, or well beyond the first or last
+    breakpoint.
     """
     breakpoints = line.breakpoints
     is_rising = line.is_rising
-    n_breaks, errors = find_breakpoints(margins, direction, line)
+    n_breaks, errors = find_breakpoints(margins, direction, line)  # `errors` at t → −∞
     if n_breaks == 0:
-        return LineMinimum(errors, max(least_step, 0.0))
+        return LineMinimum(errors, max(least_step, 0.0))  # all steps are equally good
     sort_breakpoints(line, n_breaks)
 
-    # The interval before the first breakpoint. If it lies below the limit, any other one wins.
+    # The interval before the first breakpoint. If it lies below the limit, any other one is better.
     fewest = errors
     best_step = step_before(breakpoints[0], least_step)
     if breakpoints[0] <= least_step:
-        fewest = margins.size + 1  # more than is possible
+        fewest = margins.size + 1  # more errors than are possible
 
     # The interval after each breakpoint.
-    n_since_fewest = 1  # intervals looked at since the first one with so few errors, and that one
+    n_since_fewest = 1  # intervals tried from the first one with so few errors on, this included
     for i in range(n_breaks):
-        # At the breakpoint one sample becomes correct, or wrong.
+        # At the breakpoint one sample becomes correct or wrong.
         if is_rising[i]:
             errors -= 1
         else:
             errors += 1
-        # An interval below the limit has no room either.
+        # There is no room in an interval that is too narrow, or lies below `least_step`.
         step, has_room = step_after(breakpoints, i, n_breaks=n_breaks, least_step=least_step)
         if not has_room:
             continue
@@ -218,8 +231,9 @@ def fewest_on_line(
             best_step = step
             n_since_fewest = 1
         elif errors == fewest:
-            # Prefer it to the one chosen with probability 1/n. (As worse intervals count in n too,
-            # earlier ones of those equally good are somewhat more probable.)
+            # Replace the step chosen so far with probability 1/n, n = `n_since_fewest`. (Worse
+            # intervals count in n too, so that earlier ones are somewhat more probable than later
+            # ones.)
             is_preferred = next_random(random) * n_since_fewest < 1.0
             if is_preferred:
                 best_step = step
@@ -230,16 +244,17 @@ def fewest_on_line(
 def descend(hinge: Any, weights: NDArray, margins: NDArray, line: Any) -> int:
     """Lower the number of errors of a rule by exact line searches, one weight after the other.
 
-    In every round each weight is changed once to where the errors are fewest, beginning at a random
-    weight. Steps that keep the number of errors are taken too, so that the rule wanders among
-    equally good ones. It ends without errors, or after IDLE_ROUNDS rounds in a row without gain.
+    In every round each weight is changed once, to a value at which the errors are fewest, beginning
+    at a random weight. Steps that keep the number of errors are taken too, so that the rule wanders
+    among equally good ones. The descent ends when there are no errors left, or after IDLE_ROUNDS
+    rounds in a row without fewer errors.
 
     Parameters
     ----------
     hinge : the workspace, for its support and random numbers; its own weights are not changed.
     weights : (capacity,) weights of the columns in the support; changed.
     margins : (samples,) the margins of these weights; changed.
-    line : `LineScratch` for as many samples.
+    line : `LineScratch` for as many samples; overwritten.
 
     Returns
     -------
@@ -252,26 +267,28 @@ def descend(hinge: Any, weights: NDArray, margins: NDArray, line: Any) -> int:
     size = hinge.state.n_used[0]
 
     errors = count_errors(margins)
-    n_idle = 0
+    n_idle = 0  # rounds in a row without fewer errors
     while n_idle < IDLE_ROUNDS and errors > 0:
         errors_before = errors
         start = int(next_random(random) * size)
         for i in range(size):
             place = (start + i) % size
             column = columns[support[place]]
-            # A nonnegative weight may be lowered to zero at most.
+            # A weight that must not be negative may be lowered to zero, but not further.
             least_step = -np.inf
             if nonnegative[support[place]]:
                 least_step = -weights[place]
 
-            minimum = fewest_on_line(margins, column, least_step, line, random)
+            minimum = fewest_on_line(
+                margins, direction=column, least_step=least_step, line=line, random=random
+            )
             if minimum.errors <= errors:
                 errors = minimum.errors
                 weights[place] += minimum.step
                 add_scaled(margins, minimum.step, column, margins.size)
 
-        # Compute the margins anew, as the rounding errors of many steps add up.
-        combine(columns, support, weights, size, margins)
+        # Compute the margins anew from the weights, since rounding errors of many steps add up.
+        combine(vectors=columns, chosen=support, factors=weights, count=size, out=margins)
         errors = count_errors(margins)
         if errors < errors_before:
             n_idle = 0

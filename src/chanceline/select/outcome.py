@@ -166,11 +166,12 @@ class SearchOutcome(Rule):
     def _proof(self) -> str:
         """Return the end of the summary: what is proven, and up to which gap; empty if nothing is.
 
-        A lower bound above the number of variables means that all of them together do not suffice.
+        If the lower bound is above the number of variables in the table, all of them together do
+        not suffice.
         """
         gap_text = ""
         if self.proven_gap > 0.0:
-            # Rounded up: a gap that is rounded down would claim more than is proven.
+            # Round up, as a gap that is rounded down would claim more than is proven.
             rounded_up = Context(prec=2, rounding=ROUND_CEILING).create_decimal(self.proven_gap)
             gap_text = f" up to a gap of {float(rounded_up):.2g}"
 

@@ -17,9 +17,9 @@ def screen_pairs(problem: Problem, count: int) -> NDArray[np.int64]:
     """Return up to `count` promising pairs of columns, (pairs, 2), the best first.
 
     Two variables that are weak alone may be strong together. A pair is scored by its gain: how much
-    a least-squares fit of the labels on its two columns lowers the residual sum of squares. Every
-    variable i is paired only with the best j > i, so that no pair occurs twice. If there are too
-    many pairs to look at, none is returned.
+    a least-squares fit of the labels on its two columns lowers the residual sum of squares. Each
+    variable i is paired only with the one j > i of largest gain, so that no pair occurs twice. If
+    the table has more than MAX_PAIRS pairs, none is returned.
     """
     n_features = problem.n_features
     if n_features < 2 or n_features * (n_features - 1) // 2 > MAX_PAIRS:
@@ -27,13 +27,13 @@ def screen_pairs(problem: Problem, count: int) -> NDArray[np.int64]:
 
     # Single precision is enough for a ranking.
     unit, labels = _unit_columns(problem)  # (features, samples) and (samples,)
-    product = (unit @ labels).astype(np.float32)  # (features,) of each column with the labels
+    product = (unit @ labels).astype(np.float32)  # (features,) dot product with the labels
     unit_float32 = unit.astype(np.float32)
     best_gain = np.zeros(n_features, dtype=np.float32)
     best_partner = np.zeros(n_features, dtype=np.int64)
     for start in range(0, n_features, BLOCK_COLUMNS):
-        # A block of variables i, each with the variables j from the beginning of the block on:
-        # column 0 of `gains` is variable `start`.
+        # The rows of `overlap` and `gains` are a block of variables i, from `start` on. The columns
+        # are all variables j from `start` on; `_gains` is 0 where j ≤ i.
         block = slice(start, start + BLOCK_COLUMNS)
         onwards = slice(start, n_features)
         overlap = unit_float32[block] @ unit_float32[onwards].T
@@ -41,7 +41,8 @@ def screen_pairs(problem: Problem, count: int) -> NDArray[np.int64]:
         best_gain[block] = gains.max(axis=1)
         best_partner[block] = start + gains.argmax(axis=1)
 
-    # The variables i of largest gain. The last one has no partner after it.
+    # Take the variables i of largest gain. The last variable has no partner, so there are at most
+    # n_features − 1 pairs.
     n_pairs = min(count, n_features - 1)
     order = np.argsort(-best_gain, kind="stable")[:n_pairs]
     pairs = np.column_stack([order, best_partner[order]])

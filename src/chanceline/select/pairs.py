@@ -69,18 +69,20 @@ def half_plane(x: float, y: float) -> Cone:
 def cut_cone(cone: Any, x: float, y: float, is_exact: bool) -> Cone:
     """Return the part of an open cone of directions (u, v) that satisfies x·u + y·v > 0.
 
-    The cone lies between two edges, start and stop, counter-clockwise. An edge is inside if x·u +
-    y·v > 0 there, outside if it is < 0, and on the border if it is 0. The cases:
+    The cone contains the directions from its start edge counter-clockwise to its stop edge, at most
+    a half-plane. An edge is inside if x·u + y·v > 0 there, outside if it is < 0, and on the border
+    if it is 0. The cases:
 
-        both outside                        nothing is left
-        one outside, the other on border    nothing is left
-        both on the border                  the cone is a half-plane: all of it is left if the
-                                            normal (x, y) points into it, else nothing
-        one outside, the other inside       the border replaces the edge that is outside
-        none outside, one or both inside    all is left
+        both outside                          nothing is left
+        one outside, the other on the border  nothing is left
+        both on the border                    the cone is a half-plane: all of it is left if the
+                                              normal (x, y) points into it, else nothing
+        one outside, the other inside         the border replaces the edge that is outside
+        none outside, one or both inside      all is left
 
-    If the numbers are not exact, an edge counts as on the border where rounding could change the
-    sign, and then nothing is cut. So the result may be too large, but never too small.
+    If the products may have rounding errors, an edge counts as on the border where rounding could
+    change the sign. Then no case with an edge on the border cuts anything. So the result may be too
+    large, but never too small.
 
     cone : the `Cone`.
     x, y : the normal of the constraint.
@@ -90,7 +92,7 @@ def cut_cone(cone: Any, x: float, y: float, is_exact: bool) -> Cone:
     if x == 0.0 and y == 0.0:
         return Cone(start_u, start_v, stop_u, stop_v, True)  # empty: no direction has 0 > 0
 
-    # x·u + y·v at both edges, and up to which size it may be rounding.
+    # x·u + y·v at both edges, and the largest |x·u + y·v| that may be rounding (0 if exact).
     at_start = x * start_u + y * start_v
     at_stop = x * stop_u + y * stop_v
     doubt_at_start = 0.0
@@ -107,8 +109,9 @@ def cut_cone(cone: Any, x: float, y: float, is_exact: bool) -> Cone:
     if start_is_outside and stop_is_outside:
         is_empty = True
     elif start_is_inside or stop_is_inside:
-        # Replace an edge that is outside by an edge of the half-plane x·u + y·v > 0: its start is
-        # the normal (x, y) turned by a quarter clockwise, its stop that turned counter-clockwise.
+        # Replace an edge that is outside by an edge of the half-plane x·u + y·v > 0. The start edge
+        # of the half-plane is the normal (x, y) turned clockwise by a right angle, its stop edge is
+        # the normal turned counter-clockwise.
         if start_is_outside:
             start_u = y
             start_v = -x
@@ -116,9 +119,10 @@ def cut_cone(cone: Any, x: float, y: float, is_exact: bool) -> Cone:
             stop_u = -y
             stop_v = x
     elif is_exact:
-        # No edge is inside, and one or both are on the border. If both are, the cone is one of the
-        # two half-planes beside the border, and is left if the normal lies counter-clockwise of its
-        # start. If only one is, the other is outside, and nothing is left.
+        # No edge is inside, and one or both are on the border. If only one is, the other is
+        # outside, and nothing is left. If both are, the cone is one of the two half-planes beside
+        # the border. It is left if the normal points into it, that is if the normal lies
+        # counter-clockwise of the start edge: the cross product start × normal is positive.
         both_on_border = at_start == 0.0 and at_stop == 0.0
         start_cross_normal = y * start_u - x * start_v
         normal_points_inside = start_cross_normal > 0.0
@@ -150,15 +154,15 @@ def next_pair(  # noqa: PLR0913
 ) -> tuple[int, int]:
     """Find the next pair of variables (i, j), i < j, that may meet all constraints.
 
-    Weights (u, v) of variables i and j meet constraint c if x·u + y·v > 0. Here x is the difference
-    of variable i between two samples, plus_sample[c] and minus_sample[c], and y that of variable j.
-    (If minus_sample[c] is −1, the values at plus_sample[c] themselves.) Each constraint cuts a part
-    off the cone of the directions (u, v) that are left. If the cone becomes empty, the pair cannot
-    separate.
+    Weights (u, v) of variables i and j meet constraint c if x·u + y·v > 0. Here x is the value of
+    variable i at sample plus_sample[c] minus that at sample minus_sample[c], and y the same for
+    variable j. (If minus_sample[c] is −1, nothing is subtracted.) The directions (u, v) that meet
+    all constraints so far form a cone, and each further constraint may cut a part off. If the cone
+    becomes empty, the pair cannot separate.
 
     Pairs are visited row by row, from (first_row, after_column + 1) on, as long as i < stop_row.
-    (The cone is cut in this function, without handing arrays on: counting references to them for
-    every pair would take as long as the arithmetic.)
+    (All loops are in this function: to hand arrays on to another function for every pair would take
+    as long as the arithmetic, because references to them are counted.)
 
     Parameters
     ----------
@@ -170,7 +174,8 @@ def next_pair(  # noqa: PLR0913
 
     Returns
     -------
-    The pair (i, j), or (−1, −1) if there is none.
+    The pair (i, j), or (−1, −1) if there is none. If not both variables are small integers,
+    rounding may have kept a pair that does not meet all constraints.
     """
     for i in range(first_row, stop_row):
         first_partner = i + 1
@@ -193,7 +198,7 @@ def next_pair(  # noqa: PLR0913
                 if cone.is_empty:
                     break
 
-            # A cone that is not exact may be too large. Then the caller decides on the pair.
+            # With rounding the cone may be too large, and the caller has to decide on the pair.
             if not cone.is_empty and (not is_exact or has_directions(cone)):
                 return i, j
     return -1, -1
@@ -220,18 +225,20 @@ def pair_constraints(problem: Problem) -> Constraints:
     """List the constraints that weights must meet to separate, in random order.
 
     With an intercept, w separates if and only if w·(x_μ − x_ν) > 0 for every positive sample μ and
-    negative sample ν. If these pairs are too many, a random part of them is taken; what meets that
-    part has to be tested in full. Without an intercept there is one constraint for every sample,
-    y_μ w·x_μ > 0. Random order makes a contradiction show soonest.
+    negative sample ν. If there are more than MAX_CONSTRAINTS such pairs of samples, a random part
+    of them is taken; weights that meet this part have to be tested in full. Without an intercept
+    there is one constraint for every sample, y_μ w·x_μ > 0. In random order contradictions between
+    constraints show up soon.
 
-    The values are those of X itself, as the scaled columns of the problem are rounded.
+    The values are those of X itself, because the scaled columns of the problem are rounded.
     """
-    # (features, samples): small integers where a variable has such values, else its row is NaN.
+    # The values, (features, samples). `small_integers` returns a row of NaN for a variable whose
+    # values are not small integers; this row is filled with the values of X.
     values = small_integers(problem)
     is_whole = ~np.isnan(values[:, 0])
     values[~is_whole] = problem.X.T[~is_whole]
 
-    # The order does not change results, so that the seed can be fixed.
+    # The seed can be fixed, because the order of constraints does not change results.
     generator = np.random.Generator(np.random.PCG64(0))
     if not problem.intercept:
         samples = generator.permutation(problem.n_samples)
@@ -239,7 +246,7 @@ def pair_constraints(problem: Problem) -> Constraints:
             values * problem.y,
             is_whole,
             plus_sample=samples,
-            minus_sample=np.full(samples.size, -1),  # none
+            minus_sample=np.full(samples.size, -1),  # nothing is subtracted
         )
 
     # Constraint c pairs positive sample number c // n with negative sample number c % n, where n is
@@ -278,9 +285,12 @@ def sweep_pairs(
 ) -> Iterator[SeparatingPair | PairSweep]:
     """Look for a pair of variables that separates, among all pairs.
 
+    Pairs that floating point rules out for certain are skipped quickly (`next_pair`); each pair
+    that is left is decided by itself (`settle_pair`).
+
     Yields GOES_ON now and then, as a chance to interrupt. In the end it yields the separating pair
-    if there is one, or NONE_SEPARATES if it is proven that there is none. It ends without either
-    where some pair could not be decided.
+    if there is one, or NONE_SEPARATES if it is proven that there is none. It ends with neither of
+    them if some pair could not be decided.
 
     max_decisions : how many pairs may be decided in rational arithmetic, where rounding could
         matter.
@@ -290,8 +300,8 @@ def sweep_pairs(
     all_refuted = True
     for row in range(0, problem.n_features, ROWS_A_STEP):
         stop_row = min(row + ROWS_A_STEP, problem.n_features)
-        # (i, j) is the next pair that the constraints do not rule out; i = −1 if there is none in
-        # these rows. As j > i, the first row begins after its diagonal.
+        # (i, j) is the next pair that the constraints do not rule out; i = −1 if there is none with
+        # row ≤ i < stop_row. As j > i, the first row begins after column j = row.
         i, j = next_pair(*constraints, first_row=row, after_column=row, stop_row=stop_row)
         while i >= 0:
             pair = np.array([i, j])
@@ -317,8 +327,9 @@ class SettledPair(NamedTuple):
 def settle_pair(table: ExactTable, pair: NDArray[np.int64], max_decisions: int) -> SettledPair:
     """Decide exactly whether two variables separate.
 
-    The largest margin is computed in floating point. If neither a rule nor a proof of the contrary
-    comes out, because rounding could matter, rational arithmetic decides.
+    First the largest margin is computed in floating point. If this gives neither a rule that
+    separates nor a proof that there is none, because rounding could matter, rational arithmetic
+    decides.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ def front(  # noqa: PLR0913
     pool: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Front:
-    """For every number of variables up to `max_features` the fewest errors of a linear rule.
+    """Find, for every number of variables up to `max_features`, the fewest errors of a linear rule.
 
     Parameters
     ----------
@@ -54,7 +54,6 @@ def front(  # noqa: PLR0913
         so that fewer errors may be possible.
     """
     max_features = whole_number(max_features, "max_features")
-    max_features = whole_number(max_features, "max_features")
     if budget is not None:
         budget = whole_number(budget, "The budget, a number of swaps,")
     seed = whole_number(seed, "The seed")
@@ -62,7 +61,7 @@ def front(  # noqa: PLR0913
     max_variables = min(max_features, problem.n_features)
     errors_of_singles = single_errors(problem)
 
-    # Search the whole table, or a pool of its columns.
+    # Search the whole table, or a pool of its columns; then `columns_of_table` says which.
     table, columns_of_table = _table_to_search(problem, pool, max_variables, errors_of_singles)
     n_swaps_in_all = budget
     if n_swaps_in_all is None:
@@ -72,8 +71,8 @@ def front(  # noqa: PLR0913
         if progress is not None:
             progress(n_swaps, n_swaps_in_all)
 
-    # Decide one and two variables on the whole table. Who sets a budget of swaps does not want to
-    # wait for all pairs: then only the pair that was found is looked at.
+    # Prove the points of one and two variables, on the whole table. All pairs are searched only
+    # with the default budget: a user who sets one does not want to wait for them.
     points = search.points(problem, columns_of_table)
     points = prove_singles(problem, points, errors_of_singles)
     points = prove_pairs(problem, points, all_pairs=budget is None)

@@ -62,12 +62,14 @@ def best_split(points: Floats, y: Floats, intercept: bool = True) -> Split:
 def _split_anywhere(points: Floats, y: Floats) -> Split:
     """Find the best split of points, (samples, 2), with labels y = ±1 by any line.
 
-    The best line can be moved, without changing the split, until it passes beside one of the
-    points. So it is enough to turn a line about every point. A place is a point at which one or
-    more samples lie.
+    The best line can be moved, without changing the split, until it passes close by one of the
+    points. So it is enough to turn a line about every point by half a circle.
+
+    Samples at the same point are grouped: a place is a point at which one or more samples lie.
     """
     is_positive = y > 0
     places = _group_by_place(points, is_positive)
+    # Begin with the split that a line far away from all places makes.
     turned = _turn_about(
         pivots=places.points, places=places, start=_majority_split(places), intercept=True
     )
@@ -83,19 +85,20 @@ def _split_through_origin(points: Floats, y: Floats) -> Split:
     """Find the best split of points, (samples, 2), with labels y = ±1 by a line through the origin.
 
     A sample x is classified correctly if y w·x > 0, that is if the point y·x lies on the positive
-    side. So the points y·x are split, all counted as positive, and as many as possible must lie on
-    one side. A place is a point at which one or more samples lie.
+    side of the line. So the samples are replaced by the points y·x, which all count as positive:
+    the best line has as many of them as possible on one side.
+
+    Samples at the same point are grouped: a place is a point at which one or more samples lie.
     """
     labelled_points = points * y[:, None]
     places = _group_by_place(labelled_points, is_positive=np.ones(len(y), dtype=bool))
 
-    # Before any line is looked at, no place lies on the positive side: all samples are wrong.
+    # Begin with the worst split: no place lies on the positive side, so all samples are wrong.
     start = _PlaceSplit(errors=len(y), is_positive=np.zeros(len(places.points), dtype=bool))
     origin = np.zeros((1, 2))
     turned = _turn_about(pivots=origin, places=places, start=start, intercept=False)
 
-    # Samples at the origin are on every line. Without an intercept they are counted among the
-    # errors, so they must not be marked as correct.
+    # Samples at the origin lie on every line, so they are errors and must not be marked as correct.
     called_positive = turned.best.is_positive[places.place_of_sample]  # (samples,)
     is_off_origin = np.any(labelled_points != 0, axis=1)
     return Split(
@@ -111,9 +114,9 @@ def _turn_about(
     """Turn lines about the pivots by half a circle; return the best split met, and a lower bound.
 
     A place is a point at which one or more samples lie. The errors of a line change only at angles
-    where it meets a place. Where rounding makes two such angles indistinguishable, no split between
-    them is taken. A better one may be hidden there: `hidden` keeps the fewest errors that such a
-    split could make, for the lower bound.
+    where it meets a place. If rounding makes two such angles indistinguishable, the split between
+    them is left out, although it may be better. The lower bound takes such hidden splits into
+    account.
 
     pivots : (pivots, 2) the points to turn lines about.
     places : the places of all samples.
@@ -121,13 +124,14 @@ def _turn_about(
     intercept : without one the pivot is the origin, and samples there are errors.
     """
     best = start
-    hidden = _HiddenSplits(places, fewest=best.errors)
+    hidden = _HiddenSplits(places, fewest=best.errors)  # the fewest errors hidden splits may make
+    # Many pivots at a time, but not so many that their tables of angles take too much memory.
     chunk_size = max(1, ANGLES_AT_ONCE // len(places.points))  # pivots at a time
     for first in range(0, len(pivots), chunk_size):
         pivot_chunk = pivots[first : first + chunk_size]
         turn = _turn_lines(places, pivot_chunk, intercept)
 
-        # The best split that the lines of this chunk meet.
+        # The best split that the lines of this chunk meet, if it is better than `best`.
         position = turn.best_position()
         fewest_met = int(turn.errors[position])
         if fewest_met < best.errors:
@@ -136,7 +140,7 @@ def _turn_about(
                 is_positive=turn.positive_places(position, places),
             )
 
-        # Hidden splits matter only if they could be better than `best`.
+        # Update `hidden.fewest`. Only hidden splits with fewer errors than `best` matter.
         hidden.lower_fewest(turn, pivot_chunk, fewest_seen=best.errors)
     return _LinesTurned(best=best, lower_bound=min(hidden.fewest, best.errors))
 
@@ -165,12 +169,12 @@ class _Places(NamedTuple):
 
 
 def _group_by_place(points: Floats, is_positive: NDArray[np.bool_]) -> _Places:
-    """Group samples at the same point, and count each class there.
+    """Group samples at the same point, a place, and count the samples of each class there.
 
     points : (samples, 2).
-    is_positive : (samples,) the class.
+    is_positive : (samples,) bools, the class.
     """
-    # Adding zero makes −0 and 0 equal.
+    # Adding zero turns −0 into 0, so that `np.unique` takes both as the same value.
     places, place_of_sample = np.unique(points + 0.0, axis=0, return_inverse=True)
     place_of_sample = place_of_sample.ravel()  # NumPy 2.0 gives it a second axis
     n_positive = np.bincount(place_of_sample, weights=is_positive).astype(np.int64)
@@ -265,15 +269,15 @@ class _Turn(NamedTuple):
         return _Position(orientation=int(orientation), pivot=int(pivot), step=int(step))
 
     def positive_places(self, position: _Position, places: _Places) -> NDArray[np.bool_]:
-        """Which places, (places,) bools, a line classifies as positive.
+        """Return which places, (places,) bools, a line classifies as positive.
 
-        The line passes through the position's pivot and has turned past `position.step` other
-        places. Either the places left of it are positive or those right of it, as the orientation
-        says.
+        A place is a point at which one or more samples lie. The line passes through the position's
+        pivot and has turned past `position.step` other places. The places left of the line are
+        positive, or those right of it, as `position.orientation` says.
         """
+        # At the start `side_of_place` is +1 for places left of the line. The line then meets the
+        # places in the order of `order`, and each one changes sides when it is met.
         pivot = position.pivot
-        # `side_of_place` says where the places are when the line starts, and `order` in which order
-        # the line meets them. Every place met since then has changed sides.
         is_left = self.side_of_place[pivot] > 0
         already_met = self.order[pivot, : position.step]
         is_left[already_met] = ~is_left[already_met]
@@ -283,45 +287,52 @@ class _Turn(NamedTuple):
         else:
             is_positive_side = is_left
 
-        # The line can pass the pivot on either side: take the one that is better.
+        # The line can be moved slightly to either side of the pivot. So the samples there are
+        # classified as their majority.
         majority_is_positive = places.n_positive >= places.n_negative
         return np.where(self.is_pivot[pivot], majority_is_positive, is_positive_side)
 
     def ties_below(self, fewest: int) -> Iterator[_Tie]:
-        """Find ties within which some split could make fewer errors than `fewest`.
+        """Yield the ties within which some split could make fewer errors than `fewest`.
 
-        A tie is a set of places whose angles cannot be told apart, so that the order in which the
-        line meets them is unknown.
+        A tie is a set of places (points of samples) that a line meets at angles which cannot be
+        told apart, so that the order in which the line meets them is unknown.
         """
         if not self.is_tied.any():
             return
+        # Sets of neighbouring steps, (sets,): where they begin in the flattened arrays, and sizes.
         starts, sizes = self._sets_of_tied_places()
         for orientation in (LEFT_IS_POSITIVE, RIGHT_IS_POSITIVE):
-            fewest_within = self._fewest_within_sets(orientation, starts)
-            # Sets of one place are no ties.
-            may_be_better = (sizes > 1) & (fewest_within < fewest)
+            fewest_within = self._fewest_within_sets(orientation, starts)  # (sets,) errors
+            is_tie = sizes > 1  # most sets have one place only
+            may_be_better = is_tie & (fewest_within < fewest)
             for i in np.flatnonzero(may_be_better):
-                # The row and the column of `order` at which the set begins.
+                # From the flattened index to the row (pivot) and the column (step) of `order`.
                 pivot, first_step = np.unravel_index(starts[i], self.order.shape)
                 members = self.order[pivot, first_step : first_step + sizes[i]]
                 yield _Tie(errors=int(fewest_within[i]), pivot=int(pivot), places=members)
 
     def _fewest_within_sets(self, orientation: int, starts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the fewest errors that some order of the places in each set leads to, (sets,).
+        """Return the fewest errors that a line can reach within each set of tied places, (sets,).
 
-        In the best case a line first meets those places of the set that lower the errors. Then the
-        errors fall by the sum of these changes.
+        A turning line meets one place (point of samples) at each step. The order of the places
+        within a set is unknown. In the best case the line first meets those that lower the errors.
+        Then the errors fall by the sum of these changes.
 
-        starts : (sets,) the first step of each set, in arrays (pivots, steps) that are flattened.
+        orientation : whether the places left or right of the line are positive.
+        starts : (sets,) the first step of each set, as an index of flattened arrays (pivots,
+            steps). A set ends where the next one begins.
         """
-        # A step that makes samples wrong if left is positive makes them correct if right is.
+        # `change_at_step` is the change if left is positive. If right is positive, correct and
+        # wrong are exchanged, so the change has the opposite sign.
         change = self.change_at_step
         if orientation == RIGHT_IS_POSITIVE:
             change = -change
         falls = np.minimum(change, 0).ravel()
         largest_fall = np.add.reduceat(falls, starts)  # (sets,), the sum within each
 
-        # `errors` are those just before a step: at its first one, those before the whole set.
+        # `errors` holds the errors just before each step. At the first step of a set these are the
+        # errors before the whole set.
         errors_before_set = self.errors[orientation].ravel()[starts]
         return errors_before_set + largest_fall
 
@@ -352,30 +363,31 @@ class _Turn(NamedTuple):
 def _turn_lines(places: _Places, pivots: Floats, intercept: bool) -> _Turn:
     """Turn a line about each pivot by half a circle, and count its errors on the way.
 
-    A place is a point at which one or more samples lie. Every place is met once, and changes sides
-    of the line then.
+    A place is a point at which one or more samples lie. The line meets every place once, at one of
+    its steps; the place then moves from one side of the line to the other.
 
     places : the places of all samples.
-    pivots : (pivots, 2).
+    pivots : (pivots, 2) the points that the lines turn about.
     intercept : without one the pivot is the origin, and samples there are errors.
     """
-    # Each place as seen from each pivot, (pivots, places): its coordinates, and its direction.
+    # The coordinates x and z of each place relative to each pivot (y denotes labels), and its
+    # direction; all (pivots, places).
     x = places.points[:, 0] - pivots[:, None, 0]
     z = places.points[:, 1] - pivots[:, None, 1]
     is_pivot = (x == 0) & (z == 0)
     direction = np.arctan2(z, x)
     side_of_place = _side_at_start(direction, is_pivot)
 
-    # Sort the places of each pivot by the angle at which the line meets them. From here on the
-    # second index of arrays is the step of the line, at which it meets one place.
+    # Sort the places of each pivot by the angle at which the line meets them. The arrays from
+    # `order` on have the shape (pivots, steps): at each step the line meets one place.
     angle_of_place = _angle_when_met(direction, is_pivot)
     order = np.argsort(angle_of_place, axis=1, kind="stable")
     angles = np.take_along_axis(angle_of_place, order, axis=1)
     side_when_met = np.take_along_axis(side_of_place, order, axis=1)
 
-    # How the errors change at each step, if left is positive. A place that moves from left (side 1)
-    # to right makes its positive samples wrong and its negative ones correct. From right (side −1)
-    # to left it is the other way round.
+    # The change of the errors at each step, if the left side is positive. When a place moves from
+    # left (side 1) to right, its positive samples become wrong and its negative ones correct. From
+    # right (side −1) to left it is the other way round. The pivot (side 0) changes nothing.
     excess_of_positives = places.n_positive - places.n_negative
     change_at_step = side_when_met * excess_of_positives[order]
     return _Turn(
@@ -384,7 +396,7 @@ def _turn_lines(places: _Places, pivots: Floats, intercept: bool) -> _Turn:
         order=order,
         angles=angles,
         change_at_step=change_at_step,
-        errors=_errors_on_the_way(places, side_of_place, change_at_step, intercept),
+        errors=_errors_before_steps(places, side_of_place, change_at_step, intercept),
         is_tied=_is_tied_to_previous(angles),
     )
 
@@ -427,7 +439,7 @@ def _is_tied_to_previous(angles: Floats) -> NDArray[np.bool_]:
     return is_tied
 
 
-def _errors_on_the_way(
+def _errors_before_steps(
     places: _Places,
     side_of_place: NDArray[np.int64],
     change_at_step: NDArray[np.int64],
@@ -435,28 +447,34 @@ def _errors_on_the_way(
 ) -> NDArray[np.int64]:
     """Count the errors of turning lines just before each of their steps, (2, pivots, steps).
 
-    At every step a line meets one place (point of samples). The first index of the result is
-    LEFT_IS_POSITIVE or RIGHT_IS_POSITIVE.
+    Each line turns about its pivot. At every step it meets one place (a point at which one or more
+    samples lie), which moves to its other side. The samples on one side of a line are called
+    positive. That is the left side in entry LEFT_IS_POSITIVE = 0 of the result, and the right side
+    in entry RIGHT_IS_POSITIVE = 1.
 
     side_of_place : (pivots, places) +1 if the place is on the left of the line at the start, −1 on
         the right, 0 for the pivot.
     change_at_step : (pivots, steps) how the errors change at a step if left is positive.
-    intercept : without one the points must carry the labels, so that all samples are positive.
+    intercept : without one the pivot is the origin, and samples there are errors. Then samples must
+        be multiplied by their labels, so that all are positive.
     """
-    # If left is positive: the errors at the start, and the changes at all steps before this one.
+    # Left is positive: the errors at the start, plus the changes at all steps before this one.
+    # Samples at the pivot are left out here.
+    wrong_at_start = _wrong_at_start(places, side_of_place)  # (pivots, 1)
     changes_with_this_step = np.cumsum(change_at_step, axis=1)
     changes_before = changes_with_this_step - change_at_step
-    left_positive = _wrong_at_start(places, side_of_place) + changes_before  # without the pivot
+    errors_left_positive = wrong_at_start + changes_before  # (pivots, steps)
 
-    # If right is positive, every sample that was correct is wrong, and the other way round. So the
-    # two numbers of errors add up to all samples that are not at the pivot.
+    # Right is positive: correct samples become wrong, and wrong ones correct. So the errors of both
+    # cases add up to the number of samples outside the pivot.
     is_pivot = side_of_place == 0
     n_samples = places.n_positive + places.n_negative  # (places,)
-    n_off_pivot = np.where(is_pivot, 0, n_samples).sum(axis=1, keepdims=True)
-    right_positive = n_off_pivot - left_positive
+    n_off_pivot = np.where(is_pivot, 0, n_samples).sum(axis=1, keepdims=True)  # (pivots, 1)
+    errors_right_positive = n_off_pivot - errors_left_positive
 
-    wrong_at_pivot = _wrong_at_pivot(places, is_pivot, intercept)
-    return np.stack([left_positive + wrong_at_pivot, right_positive + wrong_at_pivot])
+    # The errors at the pivot are the same for all steps and both cases.
+    wrong_at_pivot = _wrong_at_pivot(places, is_pivot, intercept)  # (pivots, 1)
+    return np.stack([errors_left_positive + wrong_at_pivot, errors_right_positive + wrong_at_pivot])
 
 
 def _wrong_at_start(places: _Places, side_of_place: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -497,6 +515,7 @@ class _HiddenSplits:
     """
 
     def __init__(self, places: _Places, fewest: int) -> None:
+        """Start with the errors of the best split without a line, `fewest`."""
         self.places = places
         self.fewest = fewest
         self.n_compared = 0
@@ -552,10 +571,15 @@ def best_rule_on_pairs(problem: Problem, pairs: Iterable[ArrayLike]) -> PairsSea
     """Find the rule with the fewest errors on given pairs of columns, exactly.
 
     For each pair all splits of the samples by lines are searched. A split is made into a rule only
-    if it has fewer errors than the best rule so far. In double precision the rule may make more
-    errors than the split.
+    if it has fewer errors than the best rule so far. As its weights are rounded to double
+    precision, the rule may make more errors than the split.
 
     pairs : indices of two columns each.
+
+    Returns
+    -------
+    The best rule, None if there are no pairs; and a lower bound: no rule on these pairs makes fewer
+    errors.
     """
     best_rule: Rule | None = None
     lower_bound = problem.n_samples
@@ -574,11 +598,12 @@ def best_rule_on_pairs(problem: Problem, pairs: Iterable[ArrayLike]) -> PairsSea
 
 
 def _rule_of_split(table: ExactTable, support: NDArray[np.int64], split: Split) -> Rule:
-    """Make a rule of a split: that of largest margin on the samples which the split has correct.
+    """Make a rule of a split of the samples by a line.
 
-    If the gap between the classes is so narrow that this rule, in floating point, makes more errors
-    than the split, a rule is looked for in rational arithmetic. This is done only if it is
-    affordable and no signs of weights are prescribed.
+    The rule has the largest margin on the samples that the split classifies correctly. If the gap
+    between the classes is so narrow that this rule, in floating point, makes more errors than the
+    split, a rule is looked for in rational arithmetic. This is done only if it does not take too
+    long and no signs of weights are prescribed.
 
     table : the problem in rational arithmetic.
     support : (2,) the two columns.

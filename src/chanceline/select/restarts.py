@@ -69,13 +69,15 @@ def front_from_seeds(  # noqa: PLR0913
 
 
 def best_front(fronts: Sequence[Front]) -> Front:
-    """Combine several fronts into the best one.
+    """Combine several fronts of the same table into the best one.
 
-    For every number of variables k the point with the fewest errors is taken, up to the first
-    without errors. A point is proven if that of any of the fronts is.
+    For every number of variables k the point with the fewest errors is taken, up to the first point
+    without errors. A point counts as proven (no rule on k variables makes fewer errors) if the
+    point of any of the fronts is proven.
     """
     points: list[FrontPoint] = []
-    # All fronts end at the same number of variables, unless they reach zero errors earlier.
+    # All fronts end at the same number of variables, unless they reach zero errors earlier. After
+    # that `at(k)` returns their last point.
     n_points = max(len(one_front.points) for one_front in fronts)
     for k in range(n_points):
         points_at_k = [one_front.at(k) for one_front in fronts]

@@ -41,16 +41,16 @@ def majority_rule(problem: Problem) -> MajorityRule:
 
 
 def separating_single(problem: Problem) -> int | None:
-    """Find the first column that separates by itself; None if there is none.
+    """Find the first column that separates the classes by itself; None if there is none.
 
-    The decision is exact, as values of X are only compared: with each other if there is an
-    intercept, else with zero. A column `rises` if a positive weight separates, and `falls` if a
-    negative one does.
+    The decision is exact, because values of X are only compared: with each other if there is an
+    intercept, else with zero. For every column, (features,), `rises` says whether a rule with a
+    positive weight separates, and `falls` the same for a negative weight.
     """
     X = problem.X
     y = problem.y
     if problem.intercept:
-        # The intercept alone separates a single class, so any column does.
+        # If there is only one class, the intercept alone separates, and so does any column.
         has_both_classes = y.min() < y.max()
         if not has_both_classes:
             return 0
@@ -64,7 +64,7 @@ def separating_single(problem: Problem) -> int | None:
         rises = (labelled > 0).all(axis=0)
         falls = (labelled < 0).all(axis=0)
 
-    # Signs of the weights may be prescribed, ±1 or 0 (free) for each column.
+    # If signs of the weights are prescribed, each is 1, −1 or 0 (free).
     if problem.signs is not None:
         rises = rises & (problem.signs >= 0)
         falls = falls & (problem.signs <= 0)
@@ -90,14 +90,14 @@ class SingleRules(NamedTuple):
 
 
 def search_singles(problem: Problem, random: NDArray[np.uint64]) -> SingleRules:
-    """Find the best rule on every single scaled column, by line searches.
+    """Find the rule with the fewest errors on every single scaled column, by line searches.
 
-    The margins of a rule are m + t·a, where t is the weight of the column a = y·x, the feature
-    times the labels. With an intercept of weight 1 or −1 the search starts from m = y or m = −y.
-    Without one it starts from m = 0.
+    The margins of a rule are m + t·a, where a = y·x is the column (the feature x times the labels
+    y) and t its weight. With an intercept of weight 1 or −1 the search starts from m = y or m = −y.
+    Without an intercept it starts from m = 0.
 
-    Thresholds between values that are so close that rounding could make them equal are left out.
-    There `single_errors`, which is exact, may know a rule with fewer errors.
+    Thresholds between two values so close that rounding could make them equal are left out. So
+    `single_errors`, which is exact, may find fewer errors.
 
     random : (1,) state of the random numbers, which choose among equally good intervals.
     """
@@ -108,8 +108,8 @@ def search_singles(problem: Problem, random: NDArray[np.uint64]) -> SingleRules:
         constants=np.zeros(n_features),
         weights=np.zeros(n_features),
     )
-    # Where searches start: the weight of the intercept, and the margins m. Column number n_features
-    # of the problem is y, that of the intercept.
+    # Where searches start: pairs of the weight of the intercept and the margins m. The last column
+    # of the problem, number n_features, is that of the intercept, y.
     if problem.intercept:
         starts = [(1.0, columns[n_features]), (-1.0, -columns[n_features])]
     else:
@@ -121,7 +121,13 @@ def search_singles(problem: Problem, random: NDArray[np.uint64]) -> SingleRules:
         if problem.nonnegative[j]:
             smallest_weight = 0.0
         for constant, margins in starts:
-            errors, weight = fewest_on_line(margins, columns[j], smallest_weight, line, random)
+            errors, weight = fewest_on_line(
+                margins,
+                direction=columns[j],
+                least_step=smallest_weight,
+                line=line,
+                random=random,
+            )
             if errors < rules.errors[j]:
                 rules.errors[j] = errors
                 rules.constants[j] = constant
@@ -132,8 +138,10 @@ def search_singles(problem: Problem, random: NDArray[np.uint64]) -> SingleRules:
 def single_errors(problem: Problem, block_entries: int = BLOCK_ENTRIES) -> NDArray[np.int64]:
     """Return the fewest errors of a rule on every single column, (features,), exactly.
 
-    The values of X are sorted, a block of columns of about `block_entries` numbers at a time. A
-    `rising` rule has a positive weight, a `falling` one a negative weight.
+    With an intercept the values of each column are sorted and every threshold is tried; without one
+    the threshold is zero. A `rising` rule has a positive weight and calls values above the
+    threshold positive; a `falling` rule has a negative weight. Columns are read in blocks of about
+    `block_entries` numbers, to save memory.
     """
     errors = np.zeros(problem.n_features, dtype=np.int64)
     for block in column_blocks(problem.X, block_entries):
@@ -141,11 +149,11 @@ def single_errors(problem: Problem, block_entries: int = BLOCK_ENTRIES) -> NDArr
         if problem.intercept:
             rising, falling = _errors_with_threshold(values, problem.y)
         else:
-            labelled = values * problem.y
+            labelled = values * problem.y  # a rising rule is correct where this is positive
             rising = np.count_nonzero(labelled <= 0, axis=1)
             falling = np.count_nonzero(labelled >= 0, axis=1)
 
-        # Take the better rule, or that of the prescribed sign: 1 or −1 (0 is free).
+        # Take the better rule, or that of the prescribed sign: 1 or −1, while 0 is free.
         fewest = np.minimum(rising, falling)
         if problem.signs is not None:
             signs = problem.signs[block]
@@ -158,25 +166,29 @@ def single_errors(problem: Problem, block_entries: int = BLOCK_ENTRIES) -> NDArr
 def _errors_with_threshold(
     values: Floats, y: Floats
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the fewest errors over all thresholds, for each row of `values`, (rows, samples).
+    """Return the fewest errors over all thresholds, for rules on one column each.
 
-    Two arrays, (rows,): the first for rules that call values above the threshold positive
-    (rising), the second for rules that call them negative (falling).
-
+    values : (columns, samples) one column of the table in each row.
     y : (samples,) labels ±1.
+
+    Returns
+    -------
+    rising : (columns,) for rules that call values above the threshold positive.
+    falling : (columns,) for rules that call values above the threshold negative.
     """
-    # The errors of rising rules, (rows, samples + 1). The thresholds lie below all values, between
-    # neighbouring values, and above all values.
+    # The errors of rising rules, (columns, samples + 1). Threshold i has i sorted values below it:
+    # the first lies below all values, the last above all values.
     sweep = sweep_thresholds(values, y)
     errors = sweep.errors
 
-    # No threshold lies between equal values. Such entries are replaced by those of the threshold
-    # below all values, where the negative samples are wrong: this changes no minimum or maximum.
-    is_tied = np.diff(sweep.sorted_scores, axis=1) == 0
+    # No threshold can lie between equal values. There the errors are replaced by those of the
+    # threshold below all values, where exactly the negative samples are wrong. As this threshold
+    # counts anyway, the minimum and the maximum are those of the possible thresholds.
+    is_tied = np.diff(sweep.sorted_scores, axis=1) == 0  # thresholds 1 … samples − 1
     errors_below_all = np.count_nonzero(y < 0)
     errors[:, 1:-1][is_tied] = errors_below_all
 
-    # A falling rule is wrong where the rising rule with the same threshold is correct.
+    # A falling rule is wrong exactly where the rising rule with the same threshold is correct.
     rising = errors.min(axis=1)
     falling = len(y) - errors.max(axis=1)
     return rising, falling
@@ -209,12 +221,13 @@ def _samples_right(values: Floats, y: Floats, *, intercept: bool, sign: int) -> 
     weight_signs = [1.0, -1.0]
     if sign != 0:
         weight_signs = [float(sign)]
-    best_quality = (-1, 0.0)  # (number of correct samples, width of the gap)
+    # Qualities are compared as tuples: first the number of correct samples, then the gap.
+    best_quality = (-1, 0.0)
     best_samples = np.zeros(0, dtype=np.int64)
     for side, gap in _sides_of_thresholds(values, intercept):
         for weight_sign in weight_signs:
-            # `side`, (samples,), is 1 above the threshold and −1 below it. The rule assigns the
-            # class weight_sign · side, which is correct if it has the sign of y.
+            # `side`, (samples,), is 1 above the threshold and −1 below it (0 on it, which is always
+            # wrong). The rule assigns the class weight_sign · side, to be compared with y.
             is_correct = weight_sign * side * y > 0
             samples = np.flatnonzero(is_correct)
             quality = (samples.size, gap)

@@ -23,13 +23,13 @@ from chanceline.select.singles import best_single_rule, separating_single
 def sweep_small_supports(problem: Problem, best: Candidate, max_pairs: int) -> Iterator[Event]:
     """Try all supports of one variable, and of two if there are at most `max_pairs` pairs.
 
-    Yields a candidate that separates if it is smaller than `best`, the best candidate so far, and a
-    `LowerBound` for what is proven: the smallest size that is not ruled out, and how many supports
-    were tried for that.
+    Yields a candidate if a support separates that is smaller than that of `best`, the best one so
+    far. Yields a `LowerBound` for what is proven: the smallest size that is not ruled out, and how
+    many supports were tried for that (`nodes`).
     """
     n_features = problem.n_features
     n_selected = best.support.size
-    # A support of no or one variable cannot be made smaller: no proof is needed.
+    # A support of no variable or one cannot be made smaller, so no proof is needed.
     if n_selected < 2:
         yield LowerBound(n_selected, nodes=0)
         return
@@ -43,8 +43,8 @@ def sweep_small_supports(problem: Problem, best: Candidate, max_pairs: int) -> I
             iterations=best.iterations,
             rule=best_single_rule(problem, single),
         )
-        # Without a candidate the variable separates in rational arithmetic, but no rule in doubles
-        # does. Then it is open whether more variables are needed, and no bound is yielded.
+        # If there is no candidate, the variable separates in rational arithmetic, but no rule with
+        # weights in doubles does. Then no bound is yielded.
         if candidate is not None:
             yield candidate
             yield LowerBound(1, nodes=n_features)
@@ -60,16 +60,16 @@ def sweep_small_supports(problem: Problem, best: Candidate, max_pairs: int) -> I
 def _sweep_all_pairs(problem: Problem, iterations: int, nodes: int) -> Iterator[Event]:
     """Try all pairs of variables, in a problem that no single variable separates.
 
-    Yields the pair that separates, and a `LowerBound` for what is proven at the end; before that
-    the number of iterations now and then, as a chance to interrupt.
+    Yields the number of iterations now and then, as a chance to interrupt. At the end it yields the
+    candidate of a pair that separates, if there is one, and a `LowerBound` for what is proven.
 
     iterations : number spent before; the sweep adds none.
     nodes : size of the proof, the number of singles and pairs.
     """
     for found in sweep_pairs(problem):
         if isinstance(found, SeparatingPair):
-            # The candidate has the weights of largest margin. Rounding may spoil these, so it gets
-            # the rule of the sweep, which separates for certain.
+            # The candidate has the weights of largest margin, which rounding may spoil. So it also
+            # gets the rule of the sweep, which separates for certain.
             candidate = max_margin_candidate(problem, found.support, iterations)
             yield candidate._replace(rule=found.rule)
             yield LowerBound(2, nodes=nodes)  # one variable is too few

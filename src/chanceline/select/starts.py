@@ -20,11 +20,15 @@ def as_candidate(
     n_unpenalized: int,
     iterations: int,
 ) -> Candidate:
-    """Make a candidate of columns, (size,), and their weights, (size,).
+    """Make a candidate of the columns of a support and their weights.
 
-    The first `n_unpenalized` columns (1 with an intercept, else 0) are no variables; the weight of
-    the intercept becomes the candidate's constant. The variables are sorted. `iterations` is the
-    effort until the candidate was found.
+    With an intercept the first column is that of the intercept, and its weight becomes the
+    candidate's `constant`. The other columns are the variables, which the candidate has in
+    ascending order.
+
+    columns, weights : (n_unpenalized + k,) for k variables.
+    n_unpenalized : 1 with an intercept, else 0.
+    iterations : the effort until the candidate was found.
     """
     constant = 0.0
     if n_unpenalized == 1:
@@ -52,10 +56,14 @@ def candidate_of(hinge: Hinge, iterations: int) -> Candidate:
 
 
 def start_from(problem: Problem, start: Candidate) -> tuple[Hinge, bool]:
-    """Make a workspace with the support of a candidate, and fit it; whether that separates.
+    """Make a workspace with the support of a candidate, and fit its weights.
 
-    In the workspace the support begins with the intercept, if there is one, which is the last
-    column of the problem; the variables follow.
+    With an intercept the first column of a support in the workspace is that of the intercept, which
+    is the last column of the problem. The variables follow.
+
+    Returns
+    -------
+    The workspace, and whether its weights separate all samples.
     """
     n_unpenalized = problem.n_unpenalized  # 1 with an intercept, else 0
     unpenalized = np.arange(problem.n_features, problem.n_features + n_unpenalized)
@@ -70,14 +78,16 @@ def start_from(problem: Problem, start: Candidate) -> tuple[Hinge, bool]:
     )
     set_support(hinge, support, weights)
 
-    # Fit, which leaves the margins in the workspace. A Newton step may make weights negative that
-    # must not be; then their columns leave the support. The rule of the candidate may need them. So
-    # it is taken as it is, without a step, unless all weights are zero: that is no rule yet.
+    # Fit, which also computes the margins. A Newton step may make a weight negative that must not
+    # be; then its column leaves the support, although the candidate may need it. So if there are
+    # such weights, the candidate's rule is kept as it is, by a fit without steps. (If all weights
+    # are zero, there is no rule to keep.)
     max_newton = FULL_FIT_STEPS
     if problem.nonnegative.any() and start.weights.any():
         max_newton = 0
     fit(hinge, max_newton=max_newton)
 
-    # Every positive margin counts. (The return value of `fit` demands more than rounding.)
+    # Here every positive margin counts. (The return value of `fit`, which is not used, demands that
+    # margins are positive by more than rounding.)
     separates = bool(hinge.state.margins.min() > 0.0)
     return hinge, separates

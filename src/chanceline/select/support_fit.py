@@ -93,10 +93,11 @@ class FitState(NamedTuple):
 class FitScratch(NamedTuple):
     """Arrays to work in.
 
-    in_rest : (patterns,), whether a pattern is in the rest: those that are fitted at the moment.
+    in_fit : (patterns,), flags of the patterns that are fitted at the moment.
     conflicts : (max_errors + 1, patterns), the conflict found with so many errors left.
     further_multipliers : (patterns,), those of conflicts after the first.
-    rows : (patterns + columns, columns), the rest, then e_i of the nonnegative weights.
+    rows : (patterns + columns, columns), the patterns in the fit, then the unit vectors e_i of the
+        weights that must not be negative.
     row_multipliers : (patterns + columns,), of these rows.
     members : (patterns + columns,), the rows whose multiplier is not negligible: patterns, and
         from place `patterns` on places of weights that must not be negative.
@@ -104,7 +105,7 @@ class FitScratch(NamedTuple):
     basis, inverse, integers : of the proofs.
     """
 
-    in_rest: NDArray[np.bool_]
+    in_fit: NDArray[np.bool_]
     conflicts: NDArray[np.bool_]
     further_multipliers: NDArray[np.float64]
     rows: NDArray[np.float64]
@@ -127,7 +128,10 @@ class SupportFit(NamedTuple):
 def make_support_fit(problem: Problem, columns: NDArray[np.int64], max_errors: int) -> SupportFit:
     """Allocate the arrays for fits on subsets of the problem's columns.
 
-    `FitData`, `FitState` and `FitScratch` say what each array is for.
+    The result has three parts: `data`, which is never changed; `state`, with what a fit is asked
+    and what it leaves behind; and `scratch`. `FitData`, `FitState` and `FitScratch` say what each
+    array is for. Single numbers are arrays of one entry, so that compiled functions can change
+    them.
 
     problem : the data.
     columns : (n,) indices of the problem's columns, in the order in which the fits number them;
@@ -153,15 +157,15 @@ def make_support_fit(problem: Problem, columns: NDArray[np.int64], max_errors: i
         tally=np.zeros(N_TALLIES, dtype=np.int64),
     )
     scratch = FitScratch(
-        in_rest=np.zeros(n_patterns, dtype=np.bool_),
+        in_fit=np.zeros(n_patterns, dtype=np.bool_),
         conflicts=np.zeros((max_errors + 1, n_patterns), dtype=np.bool_),
         further_multipliers=np.zeros(n_patterns),
         rows=np.zeros((n_rows, n_columns)),
         row_multipliers=np.zeros(n_rows),
         members=np.zeros(n_rows, dtype=np.int64),
         passive=make_passive_set(n_rows, n_columns),
-        # A minimal conflict has at most one pattern more than columns, and the condition on the sum
-        # of its multipliers is one more equation.
+        # The proofs solve equations for the multipliers of a conflict: one for each column, and one
+        # for their sum. A minimal conflict has at most as many patterns as there are equations.
         basis=np.zeros((n_columns + 1, n_columns + 1)),
         inverse=np.zeros((n_columns + 1, n_columns + 1)),
         integers=np.zeros((n_columns + 1, n_columns + 2), dtype=np.int64),
@@ -173,11 +177,11 @@ def make_support_fit(problem: Problem, columns: NDArray[np.int64], max_errors: i
 def errors_suffice(fit: Any, max_errors: int, multipliers: NDArray, early: bool) -> int:
     """Whether the used columns separate the alive patterns if `max_errors` of them may be wrong.
 
-    A pattern is a sample times its label. A conflict consists of a few patterns that cannot all be
+    A pattern is a sample times its label. A conflict is a set of a few patterns that cannot all be
     right, so at least one of them is an error. The steps:
 
-    1. If a fit separates all alive patterns, this is the answer.
-    2. If there are more than `max_errors` disjoint conflicts, the errors do not suffice.
+    1. If a fit separates all alive patterns, the answer is SEPARABLE.
+    2. If there are more than `max_errors` disjoint conflicts, the answer is INSEPARABLE.
     3. Otherwise each pattern of the first conflict is given up as an error in turn, and the
        function calls itself with one error fewer.
 
@@ -190,36 +194,38 @@ def errors_suffice(fit: Any, max_errors: int, multipliers: NDArray, early: bool)
 
     Returns
     -------
-    SEPARABLE : `alive` is the set of patterns that are separated. Before the next question about a
-        support the caller must set `alive` and `must_be_right` anew.
-    INSEPARABLE or UNDECIDED : both are as before.
+    SEPARABLE : `alive` is now the set of patterns that are separated. Before the next question
+        about a support the caller must set `alive` and `must_be_right` anew.
+    INSEPARABLE or UNDECIDED : `alive` and `must_be_right` are as before.
     """
     alive = fit.state.alive
     must_be_right = fit.state.must_be_right
     conflict = fit.scratch.conflicts[max_errors]  # (patterns,); each recursion depth has its own
     fit.state.tally[NODES] += 1
 
-    # Steps 1 and 2.
-    verdict = refute_by_conflicts(fit, max_errors, multipliers, early, conflict)
+    # Steps 1 and 2. If they leave the question open, `conflict` marks the patterns to give up.
+    verdict = refute_by_conflicts(
+        fit, max_errors=max_errors, multipliers=multipliers, early=early, conflict=conflict
+    )
     if verdict != MUST_BRANCH:
         return verdict
 
-    # Step 3: one doubtful branch makes the answer doubtful, unless another branch separates.
+    # Step 3. One doubtful branch makes the answer UNDECIDED, unless another branch separates.
     verdict = INSEPARABLE
     for pattern in range(conflict.size):
         if conflict[pattern]:
             alive[pattern] = False
             verdict_without = errors_suffice(fit, max_errors - 1, multipliers, early)
             if verdict_without == SEPARABLE:
-                return SEPARABLE  # all callers return at once, and nothing is tried any more
+                return SEPARABLE  # all recursive calls return at once, so nothing is undone
             if verdict_without == UNDECIDED:
                 verdict = UNDECIDED
             alive[pattern] = True
-            # All sets of errors that contain this pattern have been tried. From here on it is
-            # right.
+            # All sets of errors that contain this pattern have been tried. So the further branches
+            # need not give it up again.
             must_be_right[pattern] = True
 
-    # Undo that for the caller, which may give these patterns up again.
+    # Clear these marks again, because the caller may give the patterns up in other branches.
     for pattern in range(conflict.size):
         if conflict[pattern]:
             must_be_right[pattern] = False
@@ -232,42 +238,44 @@ def refute_by_conflicts(
 ) -> int:
     """Fit the alive patterns; if they do not separate, count disjoint conflicts among them.
 
-    A fit that fails shows a conflict: its patterns of positive multiplier cannot all be right. They
-    are left out of the next fit. So the conflicts are disjoint, and each costs an error.
+    If a fit fails, the patterns with a positive multiplier are a conflict: they cannot all be
+    right. They are left out of the next fit. So the conflicts have no pattern in common, and each
+    costs at least one error.
 
     Parameters
     ----------
     fit : the `SupportFit`, with the used columns and the alive patterns in its `state`.
     multipliers : (patterns,) a start for the first fit; filled with the multipliers of that fit.
     early : whether any separating weights will do.
-    conflict : (patterns,) filled with the first conflict: which of its patterns may be given up.
+    conflict : (patterns,) bools, filled with the patterns of the first conflict that may be given
+        up as errors.
 
     Returns
     -------
     SEPARABLE or UNDECIDED : the verdict of the first fit.
     INSEPARABLE : there are more conflicts than `max_errors`.
-    MUST_BRANCH : neither; the caller has to give up patterns of the first conflict.
+    MUST_BRANCH : neither; the caller has to try giving up each pattern of the first conflict.
     """
-    in_rest = fit.scratch.in_rest  # (patterns,) those that the next fit contains
+    in_fit = fit.scratch.in_fit  # (patterns,) the patterns that the next fit contains
     further_multipliers = fit.scratch.further_multipliers
-    for pattern in range(in_rest.size):
-        in_rest[pattern] = fit.state.alive[pattern]
+    for pattern in range(in_fit.size):
+        in_fit[pattern] = fit.state.alive[pattern]
         further_multipliers[pattern] = 0.0
 
     # The first conflict.
-    verdict = fit_rest(fit, multipliers, early)
+    verdict = fit_flagged(fit, multipliers, early)
     if verdict != INSEPARABLE:
         return verdict
     mark_conflict(multipliers, fit.state.must_be_right, conflict)
-    leave_rest(in_rest, multipliers)
+    remove_conflict(in_fit, multipliers)
     n_conflicts = 1
 
-    # Further conflicts, until they are too many or the patterns left separate.
+    # Further conflicts, until there are too many, or the patterns that are left separate.
     while n_conflicts <= max_errors:
-        verdict = fit_rest(fit, further_multipliers, early)
+        verdict = fit_flagged(fit, further_multipliers, early)
         if verdict != INSEPARABLE:
             return MUST_BRANCH
-        leave_rest(in_rest, further_multipliers)
+        remove_conflict(in_fit, further_multipliers)
         n_conflicts += 1
     return INSEPARABLE
 
@@ -283,84 +291,92 @@ def mark_conflict(multipliers: NDArray, must_be_right: NDArray, conflict: NDArra
 
 
 @inner_kernel()
-def leave_rest(in_rest: NDArray, multipliers: NDArray) -> None:
-    """Take the patterns of positive multiplier out of the rest: clear their flag `in_rest`."""
-    for pattern in range(in_rest.size):
+def remove_conflict(in_fit: NDArray, multipliers: NDArray) -> None:
+    """Take the patterns of a conflict, those of positive multiplier, out of the next fit.
+
+    Their flags in `in_fit`, (patterns,), are cleared.
+    """
+    for pattern in range(in_fit.size):
         if multipliers[pattern] > 0.0:
-            in_rest[pattern] = False
+            in_fit[pattern] = False
 
 
 @inner_kernel()
-def fit_rest(fit: Any, multipliers: NDArray, early: bool) -> int:
-    """Decide whether the used columns separate some of the patterns: the rest, as flagged.
+def fit_flagged(fit: Any, multipliers: NDArray, early: bool) -> int:
+    """Decide whether the used columns separate some of the patterns, those flagged in `in_fit`.
 
-    The hard margin decides in floating point. If it finds no separating weights, its multipliers
-    must be proven to show a conflict (patterns that cannot all be right). Without a proof the
-    verdict is UNDECIDED, unless rounding is to be trusted.
+    A hard-margin fit decides in floating point. If it finds no separating weights, it has found a
+    conflict (patterns that cannot all be right), given by a multiplier for each pattern. Unless
+    this conflict is proven, the verdict is UNDECIDED; or INSEPARABLE, if rounding is to be trusted.
 
     Parameters
     ----------
-    fit : the `SupportFit`; `scratch.in_rest` flags the patterns. The weights are left in
+    fit : the `SupportFit`, with the flags in `scratch.in_fit`. The weights found are left in
         `state.weights`.
-    multipliers : (patterns,) the start; filled with the multipliers found, zero outside the rest.
+    multipliers : (patterns,) the start; filled with the multipliers found, zero for patterns that
+        are not flagged.
     early : whether any separating weights will do, rather than those of the largest margin.
 
     Returns
     -------
     SEPARABLE, INSEPARABLE or UNDECIDED.
     """
-    in_rest = fit.scratch.in_rest
+    in_fit = fit.scratch.in_fit
     rows = fit.scratch.rows
     row_multipliers = fit.scratch.row_multipliers
     n_used = fit.state.n_used[0]
 
     # Fill the rows of the hard margin: the patterns, then one row for each nonnegative weight.
-    n_in_rest = fill_patterns(fit, multipliers)
-    n_rows = fill_sign_rows(fit, n_in_rest)
+    n_in_fit = fill_patterns(fit, multipliers)
+    n_rows = fill_sign_rows(fit, n_in_fit)
 
-    verdict = SEPARABLE  # without any pattern
-    if n_in_rest > 0:
+    verdict = SEPARABLE  # if there is no pattern to fit
+    if n_in_fit > 0:
         verdict = hard_margin(
             rows=rows[:n_rows],
-            n_patterns=n_in_rest,
+            n_patterns=n_in_fit,
             weights=fit.state.weights[:n_used],
             multipliers=row_multipliers[:n_rows],
             early=early,
             passive=fit.scratch.passive,
         )
     if verdict == INSEPARABLE:
-        verdict = verdict_of_conflict(fit, n_in_rest, n_rows)
+        verdict = verdict_of_conflict(fit, n_in_fit, n_rows)
 
-    # Copy the multipliers from the rows back to the patterns, which have the same order.
+    # Copy the multipliers from the rows back to the patterns. The rows have the flagged patterns in
+    # the same order.
     row = 0
     for pattern in range(multipliers.size):
         multipliers[pattern] = 0.0
-        if in_rest[pattern]:
+        if in_fit[pattern]:
             multipliers[pattern] = row_multipliers[row]
             row += 1
     return verdict
 
 
 @inlined_kernel()
-def verdict_of_conflict(fit: Any, n_in_rest: int, n_rows: int) -> int:
+def verdict_of_conflict(fit: Any, n_in_fit: int, n_rows: int) -> int:
     """Return INSEPARABLE if a conflict is proven, or rounding is to be trusted; else UNDECIDED.
 
-    A conflict is Σ λ_r a_r = 0 with multipliers λ ≥ 0, not all zero: then no weights separate the
-    rows a_r. It is proven with bounds of all rounding errors, or in integers.
+    A conflict of rows a_r is Σ_r λ_r a_r = 0 with multipliers λ ≥ 0, not all zero. If there is one,
+    no weights separate the patterns. The conflict was found in floating point. It is proven either
+    by bounds on all rounding errors, or in exact integer arithmetic.
 
-    fit : the `SupportFit`. The first `n_rows` of `scratch.rows` and `scratch.row_multipliers` are
-        the a_r and λ_r: `n_in_rest` patterns, then unit vectors of nonnegative weights.
+    fit : the `SupportFit`. The first `n_rows` of `scratch.rows` are the a_r, and those of
+        `scratch.row_multipliers` the λ_r.
+    n_in_fit : so many of the rows are patterns; the others, which come after them, are unit
+        vectors for weights that must not be negative.
     """
     basis = fit.scratch.basis
     conflict = Conflict(
         rows=fit.scratch.rows[:n_rows],
         multipliers=fit.scratch.row_multipliers[:n_rows],
-        n_patterns=n_in_rest,
+        n_patterns=n_in_fit,
         n_columns=fit.state.n_used[0],
     )
     if conflict_is_certain(conflict, basis, fit.scratch.inverse):
         return INSEPARABLE
-    if is_integer_conflict(fit, n_in_rest):
+    if is_integer_conflict(fit, n_in_fit):
         return INSEPARABLE
     # There is no proof. `basis` is not needed any more: its first row serves as scratch.
     return trust_conflict(fit.state, conflict, column_sums=basis[0])
@@ -368,41 +384,46 @@ def verdict_of_conflict(fit: Any, n_in_rest: int, n_rows: int) -> int:
 
 @inlined_kernel()
 def fill_patterns(fit: Any, start: NDArray) -> int:
-    """Copy the patterns flagged in `in_rest` into rows, for the hard margin; return how many.
+    """Copy the patterns flagged in `in_fit` into `scratch.rows`; return how many there are.
 
-    A row of `scratch.rows` has one entry for each used column. The multiplier of the pattern, an
-    entry of `start`, (patterns,), is copied to the same place of `scratch.row_multipliers`.
+    A row has one entry for each used column. The multiplier from which the hard margin starts is
+    copied to the same place of `scratch.row_multipliers`.
+
+    fit : the `SupportFit`.
+    start : (patterns,) a multiplier for each pattern.
     """
     columns = fit.data.columns  # (columns, patterns)
     used = fit.state.used  # the columns in use, in the first n_used places
     n_used = fit.state.n_used[0]
-    in_rest = fit.scratch.in_rest
+    in_fit = fit.scratch.in_fit
     rows = fit.scratch.rows
     row_multipliers = fit.scratch.row_multipliers
-    n_in_rest = ZERO  # a 64-bit integer, as all counts of kernels
-    for pattern in range(in_rest.size):
-        if in_rest[pattern]:
-            row_multipliers[n_in_rest] = start[pattern]
+    n_in_fit = ZERO  # a 64-bit integer, so that the compiled code has one type for all counts
+    for pattern in range(in_fit.size):
+        if in_fit[pattern]:
+            row_multipliers[n_in_fit] = start[pattern]
             for i in range(n_used):
-                rows[n_in_rest, i] = columns[used[i], pattern]
-            n_in_rest += 1
-    return n_in_rest
+                rows[n_in_fit, i] = columns[used[i], pattern]
+            n_in_fit += 1
+    return n_in_fit
 
 
 @inlined_kernel()
-def fill_sign_rows(fit: Any, n_in_rest: int) -> int:
+def fill_sign_rows(fit: Any, n_in_fit: int) -> int:
     """Append a unit row e_i for every weight that must not be negative; return the number of rows.
 
-    e_i has a 1 at the weight's place i among the used columns, and zeros elsewhere: as a row of the
-    hard margin it asks for w_i ≥ 0. Its multiplier starts at zero. The first `n_in_rest` rows, the
-    patterns, are filled already.
+    The row e_i has a 1 at place i of the used columns, and zeros elsewhere: in the hard margin it
+    demands w_i ≥ 0. Its multiplier starts at zero.
+
+    fit : the `SupportFit`, whose `scratch.rows` and `scratch.row_multipliers` are filled.
+    n_in_fit : the number of rows filled before, those of the patterns.
     """
     nonnegative = fit.data.nonnegative
     used = fit.state.used
     n_used = fit.state.n_used[0]
     rows = fit.scratch.rows
     row_multipliers = fit.scratch.row_multipliers
-    n_rows = n_in_rest
+    n_rows = n_in_fit
     for i in range(n_used):
         if nonnegative[used[i]]:
             for j in range(n_used):
@@ -430,26 +451,27 @@ def trust_conflict(state: Any, conflict: Any, column_sums: NDArray) -> int:
 
 
 @inner_kernel()
-def is_integer_conflict(fit: Any, n_in_rest: int) -> bool:
+def is_integer_conflict(fit: Any, n_in_fit: int) -> bool:
     """Whether a conflict found in floating point also holds in exact integer arithmetic.
 
     A conflict is Σ_r λ_r a_r = 0 with multipliers λ ≥ 0, not all zero. The rows a_r are patterns,
     and unit rows e_i, one for each weight that must not be negative. Rows with a negligible λ_r,
-    which may be rounding, are left out; the λ_r of the others are computed anew in integers.
+    which may be rounding only, are left out. For the other rows the λ_r are computed anew, in
+    integers, and must be positive.
 
-    fit : the `SupportFit`. The λ_r, of sum 1, are in `scratch.row_multipliers`.
-    n_in_rest : so many patterns were fitted; the unit rows come after them.
+    fit : the `SupportFit`. The λ_r found, of sum 1, are in `scratch.row_multipliers`.
+    n_in_fit : number of patterns that were fitted; the unit rows come after them.
     """
-    # Two lists, filled from the front: the patterns that remain, and the places i of the unit rows
-    # that remain. They share one scratch array, which has room for all patterns and all columns.
-    n_all_patterns = fit.scratch.in_rest.size
+    # Fill two lists from the front: the patterns that remain, and the places i of the unit rows
+    # that remain. Both are parts of one scratch array, with room for all patterns and all columns.
+    n_all_patterns = fit.scratch.in_fit.size
     patterns = fit.scratch.members[:n_all_patterns]
     unit_places = fit.scratch.members[n_all_patterns:]
     n_patterns = list_remaining_patterns(fit, patterns)
-    n_units = list_remaining_units(fit, n_in_rest, unit_places)
+    n_units = list_remaining_units(fit, n_in_fit, unit_places)
 
-    # For each column used there is one equation, and one for the sum of the multipliers. With more
-    # rows than equations the multipliers are not unique.
+    # There is one equation for each column used, and one for the sum of the multipliers. With more
+    # rows than equations the multipliers are not unique, and nothing is proven.
     n_used = fit.state.n_used[0]
     if n_patterns + n_units > n_used + 1:
         return False
@@ -465,17 +487,18 @@ def is_integer_conflict(fit: Any, n_in_rest: int) -> bool:
 
 @inlined_kernel()
 def list_remaining_patterns(fit: Any, patterns: NDArray) -> int:
-    """List the patterns whose multiplier is not negligible in `patterns`; return how many.
+    """List the patterns whose multiplier is not negligible; return how many there are.
 
-    Only patterns with the flag `in_rest` were fitted. They have the first places of
-    `scratch.row_multipliers`, in the same order.
+    fit : the `SupportFit`. Only patterns flagged in `scratch.in_fit` were fitted. Their
+        multipliers have the first places of `scratch.row_multipliers`, in the same order.
+    patterns : (all patterns,) filled from the front with the indices of the patterns listed.
     """
-    in_rest = fit.scratch.in_rest
+    in_fit = fit.scratch.in_fit
     row_multipliers = fit.scratch.row_multipliers
     row = 0
     n_remaining = 0
-    for pattern in range(in_rest.size):
-        if in_rest[pattern]:
+    for pattern in range(in_fit.size):
+        if in_fit[pattern]:
             if row_multipliers[row] > NEGLIGIBLE_MULTIPLIER:
                 patterns[n_remaining] = pattern
                 n_remaining += 1
@@ -487,9 +510,12 @@ def list_remaining_patterns(fit: Any, patterns: NDArray) -> int:
 def list_remaining_units(fit: Any, first_row: int, unit_places: NDArray) -> int:
     """List the places i of unit rows e_i whose multiplier is not negligible; return how many.
 
-    There is a unit row for each used column whose weight must not be negative, in the order of the
-    columns. Their multipliers stand in `scratch.row_multipliers` from `first_row` on. The places
-    are written to `unit_places`.
+    There is a unit row e_i for each used column i whose weight must not be negative, in the order
+    of the columns.
+
+    fit : the `SupportFit`, with the multipliers in `scratch.row_multipliers`.
+    first_row : the place of the multiplier of the first unit row.
+    unit_places : filled from the front with the places i listed.
     """
     nonnegative = fit.data.nonnegative
     used = fit.state.used
@@ -509,16 +535,20 @@ def list_remaining_units(fit: Any, first_row: int, unit_places: NDArray) -> int:
 def weights_are_certain(fit: Any) -> bool:
     """Whether the weights of the used columns classify every pattern correctly, for certain.
 
-    Every margin, a sum of products, must exceed its largest possible rounding error. That is the
-    unit roundoff, times the number of roundings (one for each term, and MARGIN_ROUNDINGS more),
-    times the sum of the absolute values of the terms.
+    Every margin, a sum of products, must exceed the largest possible rounding error:
+
+        2 · (number of roundings) · (unit roundoff) · Σ |product|,
+
+    with one rounding for each product, and MARGIN_ROUNDINGS more; the factor 2 is for safety.
+
+    fit : the `SupportFit`, with the weights in `state.weights`.
     """
     columns = fit.data.columns  # (columns, patterns)
     used = fit.state.used
     n_used = fit.state.n_used[0]
     weights = fit.state.weights
     n_roundings = n_used + MARGIN_ROUNDINGS
-    relative_bound = 2.0 * n_roundings * UNIT_ROUNDOFF  # the factor 2 is for safety
+    relative_bound = 2.0 * n_roundings * UNIT_ROUNDOFF
     for pattern in range(columns.shape[1]):
         margin = 0.0
         absolute_sum = 0.0
@@ -526,7 +556,7 @@ def weights_are_certain(fit: Any) -> bool:
             product = columns[used[i], pattern] * weights[i]
             margin += product
             absolute_sum += abs(product)
-        # "not above" instead of "below or equal", so that NaN fails too.
+        # Written with "not", so that NaN is not certain either.
         if not margin > relative_bound * absolute_sum:
             return False
     return True

@@ -72,13 +72,14 @@ def all_supports(  # noqa: PLR0913
 
     - at its end (EXHAUSTED), and after `chunk` nodes (PAUSED);
     - at a question that rounding leaves open (ASKED), which rational arithmetic answers;
-    - at a support that suffices (FOUND), which is confirmed exactly. If it fails, the walk goes on.
+    - at a support that suffices (FOUND), which is then checked exactly. If the check fails, the
+      walk goes on.
 
     Parameters
     ----------
     chunk : number of nodes after which the walk pauses.
-    max_decisions : largest number of decisions in rational arithmetic; after them what is ruled out
-        is so only up to a gap.
+    max_decisions : largest number of decisions in rational arithmetic. After them a support may be
+        ruled out that separates by a tiny margin, at most the `gap` of the step.
     limits : for which problems cuts of few patterns are used, and how many.
 
     Yields
@@ -116,9 +117,12 @@ def all_supports(  # noqa: PLR0913
 
 
 def _present_step(walk: Walk, n_without_rule: int) -> Step:
-    """Describe where the walk stands, as a PAUSED step with the included variables as its support.
+    """Describe where the walk stands, as a PAUSED step.
 
-    n_without_rule : number of supports that count as undecided, besides those of the walk itself.
+    Its support consists of the variables that the walk includes at present.
+
+    n_without_rule : number of supports that suffice, but without a rule in doubles. They count as
+        undecided, besides those that the walk itself has not decided.
     """
     tally = walk.path.tally
     is_included = walk.path.variables.status == INCLUDED
@@ -127,7 +131,7 @@ def _present_step(walk: Walk, n_without_rule: int) -> Step:
         nodes=int(tally[NODES]),
         undecided=int(tally[UNDECIDED_SUPPORTS]) + n_without_rule,
         support=np.sort(walk.order[is_included]),  # columns of X instead of the walk's numbers
-        correct_samples=np.flatnonzero(walk.fit.state.alive),  # those not given up as errors
+        correct_samples=np.flatnonzero(walk.fit.state.alive),  # all not given up as errors
         gap=float(walk.fit.state.gap[0]),
     )
 
@@ -141,12 +145,13 @@ def confirm_support(
 ) -> SupportDecision:
     """Check exactly whether a support that suffices in floating point really does.
 
-    The rule of largest margin is tried first, with its errors counted exactly. If that makes too
-    many errors, rational arithmetic decides.
+    A support suffices if a rule on it makes at most `max_errors` errors. The rule of largest margin
+    is tried first, with its errors counted exactly. If it makes too many, rational arithmetic
+    decides. The result has a verdict and a rule:
 
         verdict        rule
-        SEPARABLE      None: that of largest margin suffices, and the caller can find it again
-        SEPARABLE      that of rational arithmetic
+        SEPARABLE      None: the rule of largest margin suffices; the caller can compute it again
+        SEPARABLE      the rule found in rational arithmetic
         UNDECIDED      None: some weights suffice, but none in doubles are known; or it took too
                        many decisions
         INSEPARABLE    None
@@ -163,7 +168,8 @@ def confirm_support(
     if max_margin_rule.errors <= max_errors:
         return SupportDecision(SEPARABLE, correct_samples)
 
-    # The margins are as small as rounding errors.
+    # The margins are as small as rounding errors, so decide in rational arithmetic. Weights that
+    # are no doubles are of no use to the caller.
     exact = decide_support(table, support, max_errors, max_decisions)
     has_no_rule_in_doubles = exact.verdict == SEPARABLE and exact.rule is None
     if has_no_rule_in_doubles:
@@ -174,21 +180,25 @@ def confirm_support(
 def answer_question(walk: Walk, table: ExactTable, max_decisions: int) -> None:
     """Answer in rational arithmetic what floating point left open: do certain variables suffice?
 
-    The answer is written to `walk.question.answer[0]`:
+    The question is about the variables of a support; or, while the walk builds a cut, about all
+    variables outside the cut. (A cut is a set of variables without which the others do not suffice,
+    so that every support needs one of them.) The answer is written to `walk.question.answer[0]`:
 
-    - SEPARABLE or INSEPARABLE, if it is decided;
-    - UNDECIDED, if the question is about a cut, and of too many variables for rational arithmetic:
-      the walk does without that cut;
-    - none, if it takes too long otherwise, or the table has made `max_decisions` already: the walk
-      repeats its fit, and trusts floating point from then on, to its end.
+    - SEPARABLE or INSEPARABLE, if the question is decided;
+    - UNDECIDED, if it is about a cut, with too many variables for rational arithmetic: the walk
+      then does without that cut;
+    - nothing, if it takes too long in other cases, or the table has made `max_decisions` already:
+      the walk then repeats its fit, and trusts floating point from then on, to its end.
+
+    walk : the walk that has stopped with the question; changed.
+    table : the problem in rational arithmetic, which counts its decisions.
     """
-    # A cut is a set of variables of which every support needs one: without them the other variables
-    # do not suffice. While one grows, that is what is asked. Else it is about a support.
+    # What the question is about. GROWING says that the walk builds a cut at this level.
     level = int(walk.path.levels.current[0])
     is_about_cut = walk.path.levels.method[level] == GROWING
     variables = _variables_in_question(walk, is_about_cut)
 
-    # A doubtful cut can be done without: the walk then branches on another one, or on every open
+    # The walk can do without a doubtful cut, as it can branch on another one, or on every open
     # variable.
     n_columns = variables.size + walk.n_unpenalized
     is_small_enough = is_affordable(n_columns, table.problem.n_samples)
@@ -199,7 +209,7 @@ def answer_question(walk: Walk, table: ExactTable, max_decisions: int) -> None:
     decisions_left = max_decisions - table.decisions
     verdict = decide_support(table, variables, walk.path.max_errors, decisions_left).verdict
     if verdict == UNDECIDED:
-        trust_rounding(walk)  # no answer
+        trust_rounding(walk)  # and give no answer
     else:
         walk.question.answer[0] = verdict
 
@@ -227,18 +237,19 @@ def trust_rounding(walk: Walk) -> None:
 def decide_support(
     table: ExactTable, support: NDArray[np.int64], max_errors: int, max_decisions: int
 ) -> SupportDecision:
-    """Decide in rational arithmetic whether variables make at most `max_errors` errors.
+    """Decide in rational arithmetic whether a rule on some variables makes few enough errors.
 
     Parameters
     ----------
     table : the problem in rational arithmetic.
-    support : (size,) columns of X.
+    support : (size,) columns of X, the variables.
+    max_errors : number of samples that may be misclassified.
     max_decisions : largest number of decisions.
 
     Returns
     -------
-    SEPARABLE, with the samples that are correct and, if one is known, a rule whose weights are
-    doubles; INSEPARABLE; or UNDECIDED if that takes too long.
+    The verdict SEPARABLE, with the samples that are correct and a rule with weights in doubles, if
+    one is known; or INSEPARABLE; or UNDECIDED, if the decision takes too long.
     """
     problem = table.problem
     no_samples = np.zeros(0, dtype=np.int64)

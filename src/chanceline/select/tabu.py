@@ -48,11 +48,15 @@ FLIP_WORK = 0.3
 
 @leaf_kernel()
 def find_gradient(hinge: Any) -> None:
-    """Compute the negative gradient of the squared hinge by the weight of every column.
+    """Compute the negative gradient of the squared hinge loss by the weight of every column.
 
-    For column j it is Σ_μ a_μj (1 − m_μ), over the active samples μ: those whose margin m_μ = a_μ·w
-    is below 1 and that are not trimmed. It is positive where a positive weight would lower the
-    loss, and is written to `scratch.gradient`, (columns,).
+    For column j it is
+
+        Σ_μ a_μj (1 − m_μ)   over the active samples μ,
+
+    those whose margin m_μ = a_μ·w is below 1 and that are not trimmed (left out as errors). It is
+    positive where a larger weight would lower the loss. The result is written to
+    `scratch.gradient`, (columns,).
 
     hinge : a fitted workspace (`Hinge`); its `active` is 1.0 or 0.0 for every sample.
     """
@@ -71,21 +75,22 @@ def find_gradient(hinge: Any) -> None:
             slack[n_active] = 1.0 - margins[sample]
             n_active += 1
 
-    # gradient = the sum of their rows, each times its slack
-    combine(rows, samples, slack, n_active, gradient)
+    # gradient = Σ_active slack · row
+    combine(vectors=rows, chosen=samples, factors=slack, count=n_active, out=gradient)
 
 
 @leaf_kernel()
 def find_own_lengths(hinge: Any) -> None:
     """Compute for every column how much of its length is not explained by the support.
 
-    Only relatives count, which are strongly correlated columns. If a column of length 1 has the
-    correlation r with one in the support, the length √(1 − r²) is its own. Of several relatives in
-    the support the nearest counts, which is nearly as good as all of them together. Without any,
-    the length is 1. The lengths are written to `scratch.own_length`, (columns,).
+    This is its own length: √(1 − r²) for a column of length 1 that has the correlation r with a
+    column in the support. Only strongly correlated columns, called relatives, count. If a column
+    has several relatives in the support, the one with the largest |r| counts, which is nearly as
+    good as all of them together. If it has none, its own length is 1.
 
-    The workspace has one list of relatives after the other. That of column i is at the places
-    first[i] … first[i + 1] − 1 of two arrays: the relatives, and their own lengths beside i.
+    hinge : the workspace. The result is written to `scratch.own_length`, (columns,). The lists of
+        relatives are stored one after the other: that of column i has the places first[i] …
+        first[i + 1] − 1 of two arrays, the relatives and their own lengths √(1 − r²) beside i.
     """
     first = hinge.data.relatives.first
     relatives = hinge.data.relatives.column
@@ -108,20 +113,21 @@ def choose_addition(hinge: Any) -> int:
     """Choose the column to add in a swap, the most attractive one; return it, or NONE.
 
     The attraction of a column is |gradient| / ℓ, times a random factor 1 + SWAP_NOISE·u with u in
-    (−1, 1). Here ℓ is the length of the column that the columns in use do not explain: adding it
-    can lower the loss by about gradient² / 2ℓ²h, with about the same h for all columns.
+    (−1, 1). Here `gradient` is the negative gradient of the loss by the weight of the column, and ℓ
+    the part of the column's length that the columns in use do not explain. Adding the column lowers
+    the loss by about gradient² / 2ℓ²h, with about the same h for all columns.
 
     A column can be chosen if it is
 
     - outside the support;
-    - of the right sign: where the weight must not be negative, the gradient, which is minus that of
-      the loss, must be positive;
-    - not tabu, that is if it did not come or go in the last few swaps: `tabu_until` is the number
-      of the swap from which it may.
+    - of the right sign: if the weight must not be negative, `gradient` must be positive;
+    - not tabu: it has not come or gone in the last few swaps. `tabu_until` is the number of the
+      swap from which a column may be chosen again.
 
-    If there is no such column, a second look clears all tabus first.
+    If there is no such column, a second pass over the columns clears all tabus. The column chosen
+    becomes tabu.
 
-    The column chosen becomes tabu.
+    hinge : a fitted workspace, whose `scratch.gradient` is that of its present weights.
     """
     nonnegative = hinge.data.nonnegative  # (columns,)
     position = hinge.state.position  # (columns,) place in the support, −1 outside
@@ -134,14 +140,14 @@ def choose_addition(hinge: Any) -> int:
     find_own_lengths(hinge)
     best = NONE
     largest = -1.0  # below every attraction
-    for look in range(2):
-        clears_tabus = look == 1
+    for attempt in range(2):
+        clears_tabus = attempt == 1
         for column in range(position.size):
             if clears_tabus:
                 tabu_until[column] = 0
             is_outside = position[column] < 0
             if is_outside and tabu_until[column] <= swap_number:
-                # A random number is drawn even for columns of the wrong sign.
+                # A random number is drawn for columns of the wrong sign too.
                 noise = 1.0 + SWAP_NOISE * (2.0 * next_random(random) - 1.0)
                 attraction = abs(gradient[column]) / own_length[column] * noise
                 has_wrong_sign = nonnegative[column] and gradient[column] <= 0.0
@@ -159,12 +165,12 @@ def choose_removal(hinge: Any) -> int:
     """Choose the variable to remove in a swap, the one that costs least; return its place.
 
     Removing the variable at place i of the support raises the loss by about w_i² / 2[H⁻¹]_ii, where
-    w_i is its weight and H⁻¹ the inverse Hessian (`inverse`). This is its cost, without the factor
+    w_i is its weight and H⁻¹ the inverse Hessian (`inverse`). The cost is this without the factor
     ½, times a random factor 1 + SWAP_NOISE·u with u in (−1, 1).
 
-    A variable that is tabu, as it came a few swaps ago, must stay. The column chosen becomes tabu
-    itself, so that it does not come back at once. If all are tabu, the last one of the support is
-    chosen, and keeps the tabu that it has.
+    A variable is tabu for a few swaps after it was added, and must stay. The variable chosen
+    becomes tabu too, so that it is not added again at once. If all variables are tabu, the last one
+    of the support is chosen, and its tabu is not changed.
 
     hinge : a fitted workspace. The first `n_used[0]` places of its support are in use. The
         unpenalized columns (the intercept) have the first of these, and always stay.
@@ -203,9 +209,9 @@ class SwapResult(NamedTuple):
 def swap_until_separated(hinge: Any, size: int, max_swaps: int) -> SwapResult:
     """Swap columns at a fixed size of the support until it separates all samples.
 
-    A swap is an addition of the most attractive column, a refit, the removal of the one that costs
-    least, and another refit. Nonnegative columns may leave by themselves during a refit. Then
-    several additions follow each other, until the support is full again.
+    A swap adds the most attractive column, refits, removes the column that costs least, and refits
+    again. A refit may also remove columns by itself, whose weight must not be negative but would
+    become so. Then several additions follow each other, until the support is full again.
 
     Parameters
     ----------
@@ -213,12 +219,12 @@ def swap_until_separated(hinge: Any, size: int, max_swaps: int) -> SwapResult:
         `iteration` (number of additions, for the tabu) are arrays of one entry, so that compiled
         functions can change them.
     size : number of columns of the support to reach, including the unpenalized ones.
-    max_swaps : it ends after so many. If no column is left to add it ends too, and `max_swaps`
-        count as done, since more swaps would not help.
+    max_swaps : largest number of swaps. The swaps also end if no column is left to add; then
+        `max_swaps` are reported as done, since more swaps would not help.
     """
     n_used = hinge.state.n_used
     iteration = hinge.state.iteration
-    # Swaps are counted by their work: two refits are one, even if both follow an addition.
+    # Swaps are counted by their work: two refits count as one swap, even after two additions.
     for n_refits in range(1, 2 * max_swaps + 1):
         add = NONE
         drop = NONE
@@ -227,7 +233,7 @@ def swap_until_separated(hinge: Any, size: int, max_swaps: int) -> SwapResult:
             drop = choose_removal(hinge)
             max_newton = SWAP_FIT_STEPS
         else:
-            # The first half.
+            # The first half of a swap.
             iteration[0] += 1
             find_gradient(hinge)
             add = choose_addition(hinge)
@@ -235,6 +241,7 @@ def swap_until_separated(hinge: Any, size: int, max_swaps: int) -> SwapResult:
             if add == NONE:
                 break
 
+        # Refit, without trimming any sample (`max_errors` is 0).
         separates = refit(
             hinge,
             add=add,
@@ -311,9 +318,10 @@ def swap_down(
 ) -> Iterator[Candidate | int]:
     """Search for smaller and smaller supports that separate, by removals and swaps.
 
-    The cheapest variable is removed. If the support does not separate any more, variables are
-    swapped at this size until it does again. The search ends at one variable, when the budget is
-    used up, or when its patience ends.
+    The variable that costs least is removed. If the support does not separate any more, variables
+    are swapped at this size until it does again. Then the next variable is removed. The search ends
+    at one variable, when the budget is used up, or after too many swaps without success
+    (`patience`).
 
     Parameters
     ----------
@@ -337,19 +345,19 @@ def swap_down(
         if hinge.n_selected <= 1:
             return
 
-        # Remove a variable. If nonnegative columns have left by themselves, the support is smaller
-        # than `size`.
+        # Remove a variable. The support may be smaller than `size`: fits remove columns by
+        # themselves whose weight must not be negative but would become so.
         n_variables_to_reach = hinge.n_selected - 1
         size = min(size, hinge.size) - 1
         separates = drop_cheapest(hinge)
 
-        # If it does not separate any more, swap variables; in chunks, as a chance to interrupt.
+        # If the support does not separate any more, swap variables, in chunks.
         patience_share = patience.share_at(n_variables_to_reach)
-        last_swap = min(budget, n_swaps + int(patience_share * budget))
+        n_swaps_at_end = min(budget, n_swaps + int(patience_share * budget))
         while not separates:
-            if n_swaps >= last_swap:
+            if n_swaps >= n_swaps_at_end:
                 return
-            max_swaps = min(_swaps_per_chunk(hinge), last_swap - n_swaps)
+            max_swaps = min(_swaps_per_chunk(hinge), n_swaps_at_end - n_swaps)
             result = swap_until_separated(hinge, size=size, max_swaps=max_swaps)
             n_swaps += result.n_swaps
             separates = result.separates

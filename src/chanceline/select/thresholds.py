@@ -29,21 +29,22 @@ class ThresholdSweep(NamedTuple):
 def sweep_thresholds(scores: Floats, labels: Floats) -> ThresholdSweep:
     """Sort scores, and count the errors of every threshold between them.
 
-    A sample is called positive if its score is above the threshold. Errors are counted between
-    equal scores too, although no threshold lies there: the caller has to leave these out.
+    A sample is called positive if its score is above the threshold. Threshold i has i samples below
+    it. Errors are counted for thresholds between equal scores too, although there can be none: the
+    caller has to leave these out.
 
     scores : (…, samples); every row is sorted by itself.
-    labels : ±1, of the same shape or (samples,) for all rows.
+    labels : ±1, of the same shape, or (samples,) for all rows.
     """
     order = np.argsort(scores, axis=-1)
     sorted_scores = np.take_along_axis(scores, order, axis=-1)
     is_positive_label = np.broadcast_to(labels > 0, scores.shape)
     is_positive = np.take_along_axis(is_positive_label, order, axis=-1)
 
-    # With the threshold below all scores every negative sample is wrong. When it moves up past a
-    # sample, this becomes wrong if it is positive, and correct if it is negative.
+    # With threshold 0, below all scores, exactly the negative samples are wrong. When the threshold
+    # moves up past a sample, a positive sample becomes wrong and a negative one correct.
     n_negative = np.count_nonzero(~is_positive, axis=-1, keepdims=True)
     change = np.where(is_positive, 1, -1)
-    errors_after_first = n_negative + np.cumsum(change, axis=-1)
-    errors = np.concatenate([n_negative, errors_after_first], axis=-1)
+    errors_of_others = n_negative + np.cumsum(change, axis=-1)  # of thresholds 1, 2, …
+    errors = np.concatenate([n_negative, errors_of_others], axis=-1)
     return ThresholdSweep(sorted_scores=sorted_scores, errors=errors)

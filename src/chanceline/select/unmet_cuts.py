@@ -38,16 +38,17 @@ def set_status(variables: Any, j: int, status: int) -> None:
 def smallest_open_cut(unmet: Any, variables: Any, included: int, level: int, size: int) -> int:
     """Find the open variables to branch on at a level of the search; return how many.
 
-    A cut is a set of variables of which every separating support contains at least one. It is unmet
-    as long as none of its variables is included. The variables found are written to
-    `unmet.smallest`, as bits:
+    At each level the search includes one variable, and at the last level the support is complete. A
+    variable is open if it is neither included nor excluded. A cut is a set of variables of which
+    every separating support contains at least one. A cut is unmet as long as none of its variables
+    is included. The variables found are written to `unmet.smallest`, as bits:
 
-    1. at the last level, size − 1, those that all unmet cuts share, because the one variable that
-       is still missing must meet them all;
-    2. at other levels those of the unmet cut with the fewest open variables, so that there are few
-       branches;
-    3. if no cut is unmet, or there are none, all open variables. Then the number of all variables
-       is returned instead.
+    1. at the last level, size − 1, the open variables that all unmet cuts share, because the one
+       variable that is still missing must meet all these cuts;
+    2. at other levels the open variables of one unmet cut, that with the fewest of them, so that
+       there are few branches;
+    3. if no cut is unmet, or there are no cuts, all open variables. Then the number of all
+       variables of the table is returned, open or not.
 
     If 0 is returned, no support can meet all cuts.
 
@@ -62,9 +63,9 @@ def smallest_open_cut(unmet: Any, variables: Any, included: int, level: int, siz
     has_cuts = unmet.cuts.shape[2] > 0
     is_last_level = level == size - 1
     if has_cuts and is_last_level:
-        # Case 1. The level above has listed the cuts that were unmet there. Those of them that lack
-        # the variable included there are unmet here; they are not listed again. (There is a level
-        # above, as supports of one variable are searched without cuts.)
+        # Case 1. The level above has listed the cuts that were unmet there. If such a cut does not
+        # contain the variable included there, it is unmet here too; these cuts need no list of
+        # their own. (There is a level above: supports of one variable are searched without cuts.)
         return open_in_all_cuts(
             cuts=unmet.cuts[level - 1],
             n_cuts=unmet.n_unmet[level - 1],
@@ -73,7 +74,7 @@ def smallest_open_cut(unmet: Any, variables: Any, included: int, level: int, siz
             shared_words=unmet.smallest,
         )
 
-    # Cases 2 and 3. List the cuts that are unmet here; at level 0 all are, and are listed.
+    # Cases 2 and 3. List the cuts that are unmet here. At level 0 all cuts are listed already.
     if level > 0:
         list_unmet(unmet, included, level)
     return smallest_of_level(unmet, level, variables.open_words, variables.status.size)
@@ -83,8 +84,11 @@ def smallest_open_cut(unmet: Any, variables: Any, included: int, level: int, siz
 def list_unmet(unmet: Any, j: int, level: int) -> None:
     """List the cuts that are unmet at this level: those of the level above without variable j.
 
-    The level above has included j, so the cuts that contain j are met. Each cut is a column of
-    bits, `unmet.cuts[level]` being of shape (words, cuts). The unmet ones are moved to the front.
+    The level above has included variable j, so the cuts that contain j are met. The other cuts of
+    its list are copied to the front of the list of this level, and counted in `unmet.n_unmet`.
+
+    unmet : the `UnmetCuts`. The list of a level, `unmet.cuts[level]`, has shape (words, cuts): each
+        cut is a column, with the variables as bits of its words.
     """
     n_words = unmet.cuts.shape[1]
     n_above = unmet.n_unmet[level - 1]
@@ -95,8 +99,8 @@ def list_unmet(unmet: Any, j: int, level: int) -> None:
         words_here = unmet.cuts[level, w]
         n_unmet = 0
         for cut in range(n_above):
-            # Copy the cut, whether it is met or not: if it is, the next copy overwrites it. This is
-            # faster than an `if`.
+            # Copy every cut, without an `if`, which is faster. A cut that is met does not increase
+            # `n_unmet`, so the next copy overwrites it.
             words_here[n_unmet] = words_above[cut]
             is_unmet = (words_with_j[cut] & bit) == EMPTY_WORD
             n_unmet += is_unmet
@@ -111,7 +115,8 @@ def open_in_all_cuts(
 
     Sets of variables are bits in words of 64.
 
-    cuts : (words, cuts); the first `n_cuts` count.
+    cuts : (words, cuts) the sets; only the first `n_cuts` count.
+    j : a variable; cuts that contain it are left out.
     open_words : (words,) the open variables.
     shared_words : (words,) filled with the variables found.
     """
@@ -119,6 +124,7 @@ def open_in_all_cuts(
     word_with_j = word_of(j)
     n_shared = 0
     for w in range(open_words.size):
+        # Intersect word w of the open variables with that of each cut, until nothing is left.
         shared = open_words[w]
         for cut in range(n_cuts):
             lacks_j = (cuts[word_with_j, cut] & bit) == EMPTY_WORD
@@ -133,14 +139,15 @@ def open_in_all_cuts(
 
 @leaf_kernel()
 def smallest_of_level(unmet: Any, level: int, open_words: NDArray, n_features: int) -> int:
-    """Find the cut of this level with the fewest open variables; return how many it has.
+    """Find the unmet cut of this level with the fewest open variables; return how many it has.
 
-    Its open variables are written to `unmet.smallest`. If there are no cuts, these are all open
-    variables, and `n_features` is returned. If 0 is returned, no support can meet that cut any
-    more. Sets of variables are bits in words of 64.
+    The open variables of this cut are written to `unmet.smallest`. If no cut is unmet, all open
+    variables are written there, and `n_features` is returned. If 0 is returned, no support can meet
+    the cut any more. Sets of variables are bits in words of 64.
 
-    unmet : the `UnmetCuts`.
+    unmet : the `UnmetCuts`, with the cuts listed for this level.
     open_words : (words,) the open variables.
+    n_features : number of all variables.
     """
     cuts = unmet.cuts[level]  # (words, cuts)
     first_open = open_words[0]
@@ -148,7 +155,8 @@ def smallest_of_level(unmet: Any, level: int, open_words: NDArray, n_features: i
     fewest_open = n_features
     smallest_cut = NONE
     for cut in range(unmet.n_unmet[level]):
-        # Word 0 outside the loop, for speed: often it is the only one.
+        # Count the open variables of the cut. Word 0, often the only one, is taken out of the loop
+        # for speed.
         n_open = bits_set(cuts[0, cut] & first_open)
         for w in range(1, n_words):
             n_open += bits_set(cuts[w, cut] & open_words[w])
@@ -158,7 +166,7 @@ def smallest_of_level(unmet: Any, level: int, open_words: NDArray, n_features: i
             if n_open == 0:
                 break
 
-    # Write its open variables, or all open ones if there is no cut.
+    # Write the open variables of the smallest cut, or all open variables if there is no cut.
     for w in range(n_words):
         unmet.smallest[w] = open_words[w]
         if smallest_cut != NONE:

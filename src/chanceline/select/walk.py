@@ -81,12 +81,14 @@ def walk_on(walk: Any, max_nodes: int) -> int:
     """Continue the depth-first search over all supports of one size; return why it stops.
 
     A support is a set of variables. Each level of the search includes one variable of a cut: a set
-    of variables of which every separating support contains at least one. Some cuts grow step by
-    step: one more variable is put into the cut, and all variables outside it are fitted.
+    of variables of which every separating support contains at least one. Some cuts are built step
+    by step ("growing"): variables are put into the cut one after the other, until a fit shows that
+    the variables outside the cut do not separate.
 
     walk : the `Walk`, with all that the next call needs to continue; changed. Its single numbers
         are arrays of one entry, so that compiled functions can change them.
-    max_nodes : a node is one fit, or all supports that differ only in their last three variables.
+    max_nodes : the walk pauses after so many nodes. A node is one fit, or all supports that differ
+        only in their last three variables.
 
     Returns
     -------
@@ -105,30 +107,32 @@ def walk_on(walk: Any, max_nodes: int) -> int:
         enter_level(path, ZERO)
 
     while True:
-        # Go to the next place that needs a fit: at a growing cut, or with one more variable
-        # included. After a question the walk is there already.
+        # Go to the next place that needs a fit: a growing cut, or one more variable included. If
+        # the last call returned ASKED, the walk is at such a place already.
         waits_for_answer = question.is_asked[0] == 1
         if not waits_for_answer:
             event = advance(path, node_limit)
             if event != WALKING:
                 return event
 
-        # Make the fit, or take the answer to the question.
+        # Make the fit, or take the caller's answer to the question.
         level = path.levels.current[0]
         is_growing = path.levels.method[level] == GROWING
         verdict = verdict_or_question(path, fit, cut_fits, question, is_growing)
         if verdict == ASKED:
             return ASKED
 
-        # React to the verdict. It is on the variables outside a growing cut, which gets one more
-        # variable or is complete; or on the included variables.
+        # React to the verdict.
         if is_growing:
+            # The verdict is on the variables outside the cut. The cut gets one more variable, or is
+            # complete, or is given up.
             grow_cut(path, cut_fits, level, verdict)
         elif verdict == SEPARABLE and not path.counting:
+            # The included variables are a support that suffices.
             return FOUND
         else:
-            # Count the supports that contain the included variables if these separate. Otherwise
-            # go to the next level, if a variable is missing.
+            # If the included variables separate, count all supports that contain them. Otherwise go
+            # to the next level, if a variable is missing.
             count_or_descend(path, level, verdict)
 
 
@@ -136,9 +140,10 @@ def walk_on(walk: Any, max_nodes: int) -> int:
 def verdict_or_question(path: Any, fit: Any, cut_fits: Any, question: Any, is_growing: bool) -> int:
     """Decide whether variables separate: by the caller's answer, or else by a fit.
 
-    A doubtful fit is put to the caller as a question, once. The next call comes here again. If the
-    caller has written an answer, that is the verdict; if not, the fit is repeated and even a
-    doubtful verdict is accepted.
+    If a fit is doubtful (UNDECIDED), ASKED is returned, and the walk stops for the caller's answer.
+    When the walk goes on, this function is called again for the same variables. If the caller has
+    written an answer, that is the verdict. If not, the fit is repeated, and its verdict is returned
+    even if it is UNDECIDED.
 
     Parameters
     ----------
@@ -155,11 +160,11 @@ def verdict_or_question(path: Any, fit: Any, cut_fits: Any, question: Any, is_gr
     question.is_asked[0] = 0
     question.answer[0] = NO_ANSWER
 
-    # The caller has answered.
+    # Take the answer of the caller, if there is one.
     if was_asked and answer != NO_ANSWER:
         return answer
 
-    # Otherwise fit, and ask about a doubt that was not asked about before.
+    # Otherwise fit. If the fit is doubtful, ask, but only once.
     if is_growing:
         verdict = fit_with_open(path, fit, cut_fits)
     else:
@@ -174,15 +179,20 @@ def verdict_or_question(path: Any, fit: Any, cut_fits: Any, question: Any, is_gr
 def advance(path: Any, node_limit: int) -> int:
     """Move a depth-first search over supports to the next place that needs a fit.
 
-    Each level 0 … size − 1 has a cut, a set of variables, and includes one of them at a time: these
-    are its branches. The place is the level `current[0]`, which is −1 after the end. A pass of the
-    loop takes one step:
+    Each level 0 … size − 1 has a cut, a set of variables of which every separating support contains
+    at least one. A branch of the level includes one variable of its cut. The search stands at the
+    level `current[0]`, which is −1 after the end. A pass of the loop takes one step:
 
-    - if the cut of the level still grows (GROWING), a fit is needed: it says which variable comes
-      next, or that the cut is complete, and the caller goes on with the cut;
-    - if no branch is left, the search goes one level up;
-    - if the next branch completes a support, or supports are counted, it needs a fit;
+    - if the cut of the level still grows (GROWING), a fit is needed: it says which variable the cut
+      gets next, or that the cut is complete;
+    - otherwise the next branch is taken; if none is left, the search goes one level up;
+    - if the branch completes a support, or supports are counted, a fit is needed;
     - otherwise the search goes one level down, if the next level has branches.
+
+    Parameters
+    ----------
+    path : the `WalkPath`: the state of the search; changed.
+    node_limit : number of nodes, counted from the beginning of the walk, at which it pauses.
 
     Returns
     -------
@@ -190,7 +200,7 @@ def advance(path: Any, node_limit: int) -> int:
     EXHAUSTED : there is no further branch.
     PAUSED : the number of nodes has reached `node_limit`.
     """
-    # Named once, before the loop: reading them from the tuples inside it would cost time.
+    # These names are for speed: to read the tuples inside the loop would cost time.
     size = path.size
     tally = path.tally
     unmet = path.unmet
@@ -208,8 +218,8 @@ def advance(path: Any, node_limit: int) -> int:
         if method[level] == GROWING:
             return WALKING
 
-        # Include the next branch of this level, which becomes `chosen[level]`, instead of the last
-        # one. If there is none, go back to the level above.
+        # Take the next branch: include its variable, which becomes `chosen[level]`, instead of that
+        # of the last branch. If no branch is left, go back to the level above.
         has_branch = include_next_branch(variables, branches, n_waiting, chosen, level)
         if not has_branch:
             current[0] = level - 1
@@ -217,12 +227,14 @@ def advance(path: Any, node_limit: int) -> int:
         if path.counting or level == size - 1:
             return WALKING
 
-        # Go down to the next level, which branches on the smallest cut without an included
-        # variable: `begin_level` sets `current` and `method`. If none of that cut's variables is
+        # Go down to the next level (`begin_level` sets `current`). It branches on the open
+        # variables of the smallest cut that has no included variable. If none of its variables is
         # open, no support of this branch separates. Then the search stays at this level, and the
-        # next pass takes its next branch.
+        # next pass takes the next branch.
         count_node(tally, level + 1, size)
-        n_branches = smallest_open_cut(unmet, variables, chosen[level], level + 1, size)
+        n_branches = smallest_open_cut(
+            unmet, variables, included=chosen[level], level=level + 1, size=size
+        )
         if n_branches > 0:
             begin_level(path, level + 1, n_branches)
     return EXHAUSTED
@@ -234,9 +246,9 @@ def include_next_branch(
 ) -> bool:
     """Include the next variable of the level's cut instead of the last one; False if there is none.
 
-    The last one, `chosen[level]` (−1 before the first), becomes open again. Variables that still
-    wait for their turn are the first n_waiting[level] entries of `branches[level]`, and stay
-    excluded; the last of them is taken.
+    The variable included before, `chosen[level]` (−1 if there is none), becomes open again. The
+    variables that still wait for their turn are the first n_waiting[level] entries of
+    `branches[level]`. They are excluded; now the last of them is included.
     """
     if chosen[level] >= 0:
         set_status(variables, chosen[level], OPEN)
@@ -296,21 +308,30 @@ def count_node(tally: NDArray, level: int, size: int) -> None:
 def begin_level(path: Any, level: int, n_branches: int) -> None:
     """Begin a level of the search, and choose how to find the cut on which it will branch.
 
-    A cut is a set of variables of which every separating support contains at least one. Either a
-    cut grows by hard-margin fits (GROWING), one variable after each fit; that is only done where it
-    can be worth its time. Or the smallest of the known cuts of few patterns is taken, which has
-    `n_branches` open variables; all open variables if there is none.
+    A cut is a set of variables of which every separating support contains at least one. There are
+    two ways to find one:
+
+    - A cut grows by hard-margin fits (GROWING), one variable after each fit. These fits take time.
+    - The smallest of the known cuts is taken. Known cuts are made of a few ±1 patterns each, before
+      the walk. If there are none, all open variables take the place of the cut.
+
+    path : the `WalkPath`: the state of the search; changed.
+    n_branches : number of open variables of the smallest known cut, or of all variables if there is
+        none.
     """
+    # The level begins without an included variable, and with an empty cut.
     levels = path.levels
     levels.current[0] = level
     levels.chosen[level] = NONE
     levels.n_waiting[level] = 0
-    levels.max_branches[level] = n_branches
+    levels.max_branches[level] = n_branches  # a cut that grows must stay smaller than this
     if level > 0:
+        # The row of `CutFits` for the fit of the variables that the level begins with. (At level 0
+        # it is 0.)
         levels.first_fit[level] = first_row_of_fits(levels, level)
 
-    # With errors allowed, fits of many variables take too long. With few variables missing, a cut
-    # of few patterns, if there are any, is good enough.
+    # If errors are allowed, fits of many variables take too long. If few variables are missing, a
+    # known cut is good enough.
     has_pattern_cuts = path.unmet.cuts.shape[2] > 0
     n_missing = path.size - level
     fits_are_worth_it = not has_pattern_cuts or n_missing >= MARGIN_FROM
@@ -352,21 +373,26 @@ def take_smallest_cut(path: Any, level: int) -> None:
 def fit_with_open(path: Any, fit: Any, cut_fits: Any) -> int:
     """Decide whether the variables outside a growing cut, included or open, separate.
 
-    A cut grows by excluding one variable after the other until those that are left do not separate
-    any more. They are fitted after each exclusion.
+    A cut grows by excluding one variable after the other, until the variables outside the cut do
+    not separate any more. After each exclusion these variables are fitted here.
 
     path : where the walk is.
     fit : the `SupportFit` that makes the fit.
-    cut_fits : weights and multipliers of such fits: row r is that without r excluded variables. The
-        multipliers of the row are where the fit starts, and both are replaced by those found.
+    cut_fits : weights and multipliers of such fits. Row r belongs to the fit with r variables
+        excluded. The fit starts from the multipliers of its row; then the multipliers and weights
+        found are written there.
+
+    Returns
+    -------
+    SEPARABLE, INSEPARABLE or UNDECIDED.
     """
     levels = path.levels
     level = levels.current[0]
     is_cut_empty = levels.n_waiting[level] == 0
     if is_cut_empty and was_fitted_above(levels, level):
-        # Nothing is excluded at this level yet, so the variables are those of a fit that the level
-        # above has made while its own cut grew. They separated, as that cut went on growing. The
-        # row still holds that fit.
+        # No variable is excluded at this level yet. So the variables are those of a fit that the
+        # level above has made while its own cut grew. They separated, because that cut went on
+        # growing afterwards. The row still has the weights of that fit.
         return SEPARABLE
 
     n_used = use_variables(fit.state, path.variables.status, with_open=YES)
@@ -406,14 +432,14 @@ def was_fitted_above(levels: Any, level: int) -> bool:
 def fit_included(path: Any, fit: Any, multipliers: NDArray) -> int:
     """Decide whether the included variables alone separate: SEPARABLE, INSEPARABLE or UNDECIDED.
 
-    If supports are counted, weights that separate must do so by more than rounding, else the
-    verdict is UNDECIDED.
+    If supports are counted, the weights found must separate by more than rounding errors; otherwise
+    the verdict is UNDECIDED. (If supports are searched, the one found is checked later.)
 
     path : where the walk is.
     fit : the `SupportFit` that makes the fit.
     multipliers : (patterns,) scratch.
     """
-    clear(multipliers)  # the fit starts from zeros
+    clear(multipliers)  # the fit starts from multipliers of zero
     use_variables(fit.state, path.variables.status, with_open=NO)
     # Early: any separating weights will do, not only those of the largest margin.
     verdict = errors_suffice(
@@ -442,14 +468,15 @@ def keep_weights(used: NDArray, n_used: int, weights: NDArray, kept: NDArray) ->
 
 @inner_kernel()
 def use_variables(state: Any, status: NDArray, with_open: bool) -> int:
-    """Set up a fit of the included variables, and of the open ones if `with_open`.
+    """Set up a fit of the included variables, and of the open ones too if `with_open`.
 
-    Variables have the numbers below status.size. The numbers after them are the unpenalized columns
-    (the intercept), which belong to every fit. Returns the number of columns of the fit.
+    The columns of the fit are listed in `state.used`, and no pattern is given up as an error yet.
+    Returns the number of columns of the fit.
 
-    state : the `FitState`. The columns of the fit are listed in `used`, and no pattern is given up
-        as an error yet.
-    status : (features,) OPEN, INCLUDED or EXCLUDED.
+    state : the `FitState`; changed.
+    status : (features,) OPEN, INCLUDED or EXCLUDED for every variable. Columns with the numbers
+        from `status.size` on are no variables but unpenalized (the intercept): they belong to every
+        fit.
     """
     used = state.used  # (columns,)
     alive = state.alive  # (patterns,) those not given up as errors
@@ -473,19 +500,21 @@ def use_variables(state: Any, status: NDArray, with_open: bool) -> int:
 
 @inner_kernel()
 def grow_cut(path: Any, cut_fits: Any, level: int, verdict: int) -> None:
-    """Continue a growing cut after a fit: enlarge it, complete it, or give it up.
+    """Continue a growing cut after a fit: enlarge the cut, complete it, or give it up.
 
-    The cut consists of the variables that it has excluded so far. `verdict` says whether the
-    others, included or open, separate without them:
+    The variables of a growing cut are excluded. The verdict of the fit says whether the variables
+    outside the cut, included or open, separate:
 
         INSEPARABLE    the cut is complete: every support needs one of its variables
-        SEPARABLE      the open variable of largest |weight| is excluded as well
+        SEPARABLE      the open variable of largest |weight| is put into the cut too
         UNDECIDED      the cut is given up
 
-    It is also given up if it would become as large as the smallest cut of few patterns, which has
-    `levels.max_branches[level]` variables.
+    The cut is also given up if it would become as large as the smallest known cut of few patterns,
+    which has `levels.max_branches[level]` open variables.
 
-    cut_fits : weights and multipliers of these fits; `row_of_growing_cut` gives the row of each.
+    path : where the walk is; changed.
+    cut_fits : weights and multipliers of the fits; row r belongs to the fit with r variables
+        excluded. The multipliers of the next fit are filled in as its start.
     """
     levels = path.levels
     weights = cut_fits.weights  # (rows, features)
@@ -504,8 +533,8 @@ def grow_cut(path: Any, cut_fits: Any, level: int, verdict: int) -> None:
         give_up_growing(path, level)
         return
 
-    # Rows are numbered by how many variables are excluded: the next fit, without one more, has the
-    # next row. Its multipliers start from those of this one.
+    # One more variable is excluded, so the next fit has the next row. It starts from the
+    # multipliers of this fit.
     exclude_next(path, level, heaviest)
     next_row = fit_row + 1
     for pattern in range(multipliers.shape[1]):

@@ -144,14 +144,15 @@ def make_walk(
 ) -> Walk:
     """Prepare a walk over all supports of `size` variables that make at most `max_errors` errors.
 
-    If cuts of few patterns help (sets of variables of which every support needs one), they are
-    computed here, and the walk numbers the variables in the order that suits them.
+    A cut is a set of variables of which every such support contains at least one. If cuts made of a
+    few patterns help, they are computed here, and the walk numbers the variables in the order that
+    suits these cuts.
 
     problem : the data.
     counting : count all supports that suffice, rather than stop at the first one.
     limits : for which problems cuts of few patterns are used, and how many.
     """
-    # The order of the variables, (features,), and the cuts as bits, (words, cuts).
+    # The order of the variables, (features,), and the cuts as bits in words of 64, (words, cuts).
     n_features = problem.n_features
     if max_errors == 0 and can_cut(problem, size, limits):
         with_six_patterns = size >= limits.sixes_from
@@ -211,9 +212,10 @@ def _unmet_cuts(cuts: NDArray[np.uint64], n_levels: int) -> UnmetCuts:
 
 
 def _levels(n_levels: int, n_features: int) -> Levels:
-    """Allocate the levels of a walk that has not begun: no current level, no variable chosen (−1).
+    """Allocate the levels of a walk that has not begun.
 
-    `Levels` says what the other arrays are; they are filled in when the walk enters a level.
+    There is no current level and no variable chosen yet, which −1 stands for. The other arrays,
+    which `Levels` explains, are filled in when the walk enters a level.
     """
     return Levels(
         current=np.full(1, -1),  # an array of one entry, which compiled functions can change

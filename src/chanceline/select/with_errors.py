@@ -85,14 +85,14 @@ def search_with_errors(
     Candidates, the smallest last; a `LowerBound`, proven by trying all single variables; and the
     iterations spent, as a chance to interrupt.
     """
-    # No variable: put everybody into the larger class.
+    # No variable: the rule that puts all samples into the larger class.
     majority = majority_rule(problem)
     if majority.errors <= max_errors:
         no_variable = np.zeros(0, dtype=np.int64)
         yield Candidate(no_variable, np.zeros(0), majority.constant, iterations=0)
         return
 
-    # One variable, in exact arithmetic.
+    # One variable: the errors of all columns are counted exactly, which proves the lower bound.
     search = _ErrorSearch(problem, max_errors, seed)
     errors_of_singles = single_errors(problem)
     best_single = int(np.argmin(errors_of_singles))
@@ -105,9 +105,9 @@ def search_with_errors(
             yield candidate
             yield proof
             return
-        # No rule in floating-point numbers is as good as that one: the search goes on.
+        # No rule with weights in doubles makes as few errors as that count: the search goes on.
 
-    # Two variables, promising pairs only.
+    # Two variables: promising pairs only.
     if search.try_pairs():
         yield search.candidate(iterations=0)
         yield proof
@@ -119,12 +119,15 @@ def search_with_errors(
 def _grow_and_shrink(
     search: _ErrorSearch, budget: int | None, seed: int, proof: LowerBound, *, gives_up: bool
 ) -> Iterator[Event]:
-    """Search many variables, then fewer and fewer; the last part of `search_with_errors`.
+    """Search supports of many variables, then of fewer; the last part of `search_with_errors`.
 
-    The support grows until its errors are few enough, and then shrinks by swaps. If they never are,
-    a search for the fewest errors follows, unless the search is to give up.
+    The support grows greedily until the rule on it makes few enough errors, and then shrinks by
+    swaps. If errors are never few enough, a search for the rule of fewest errors follows.
 
-    proof : what is known of small supports; yielded after the first candidate, if any.
+    search : the search, whose support may be any; changed.
+    budget : largest number of swaps; None for a default.
+    proof : what is known of small supports; yielded after the first candidate, if there is one.
+    gives_up : if errors are never few enough, yield no candidate at all.
     """
     suffices = search.grow()
     n_added = search.hinge.n_selected
@@ -203,7 +206,7 @@ class _ErrorSearch:
         """
         self.problem = problem
         self.max_errors = max_errors
-        # In the middle of a swap the support has one variable more: it adds before it removes.
+        # A swap adds a variable before it removes one, so there must be room for one more.
         max_variables = min(problem.n_features, problem.n_samples) + 1
         self.hinge = make_hinge(
             problem.columns,
@@ -220,9 +223,9 @@ class _ErrorSearch:
     def single_candidate(self, column: int) -> Candidate | None:
         """Return a rule on one column that makes few enough errors; None if none in doubles does.
 
-        A line search on the scaled column has found a rule, but with a tolerance. If this is not
-        good enough, `best_single_rule` is tried, which sorts the values of X and needs no
-        tolerance.
+        `search_singles` has found a rule by a line search, which skips thresholds between nearly
+        equal values. If this rule is not good enough, `best_single_rule` is tried, which skips
+        nothing.
         """
         candidate = Candidate(
             support=np.array([column]),
@@ -249,12 +252,14 @@ class _ErrorSearch:
     def grow(self) -> bool:
         """Add columns one by one until few enough errors are left; return whether that succeeds.
 
-        Each time the column of largest screening score is added.
+        Each time the column of largest screening score is added, and the weights are fitted with
+        `max_errors` samples trimmed (left out as errors). Good rules are stored in `self.best`.
         """
         hinge = self.hinge
-        self._fit_variables(np.zeros(0, dtype=np.int64))
+        self._fit_variables(np.zeros(0, dtype=np.int64))  # start without variables
         capacity = hinge.state.support.size
-        # Columns of prescribed sign may leave again, so more additions than places may be needed.
+        # A fit may remove columns whose weight would get a forbidden sign. So more additions than
+        # places may be needed.
         for _ in range(2 * capacity):
             scores = screening_scores(hinge)
             can_any_enter = scores.max() >= 0  # the score of columns that cannot is −1
@@ -268,22 +273,24 @@ class _ErrorSearch:
     def shrink(self, budget: int) -> Iterator[Candidate | int]:
         """Go from a support that makes few enough errors to smaller ones, by `budget` swaps.
 
-        The cheapest variable is removed. If errors are too many then, variables are swapped at that
-        size until they are few enough again. Yields a candidate at every success, and between them
-        the number of iterations, as a chance to interrupt.
+        The cheapest variable is removed. If the rule then makes too many errors, variables are
+        swapped at that size until the errors are few enough again. Then the next one is removed.
+
+        Yields a candidate at every success, and between them the number of iterations, as a chance
+        to interrupt.
         """
         hinge = self.hinge
-        n_added = hinge.n_selected  # each variable added before counts as one iteration
+        n_added = hinge.n_selected  # each variable that `grow` has added counts as one iteration
         swaps = _SwapBudget(total=budget, left=budget, spent_before=n_added)
         size = hinge.size  # number of columns to reach: the variables, and the intercept
-        # Down to two variables, as rules on one were tried before.
+        # Go down to two variables, since rules on a single one were tried before.
         while hinge.n_selected > 2:
-            # Few variables need few swaps: give up most of those left.
+            # Few variables need few swaps: give up most of the swaps left.
             if hinge.n_selected <= FEW_VARIABLES:
                 swaps.left = min(swaps.left, swaps.total // FEW_VARIABLES_DIVISOR)
 
-            # Remove a variable. If others have left because of their sign, the support is smaller
-            # than `size`.
+            # Remove a variable. The support may be smaller than `size` already, because fits remove
+            # columns whose weight would get a forbidden sign.
             size = min(size, hinge.size) - 1
             self._drop_cheapest()
             if self._is_good_enough():
@@ -320,18 +327,21 @@ class _ErrorSearch:
         return self.best.candidate(self.hinge.n_selected, self.problem.n_unpenalized, iterations)
 
     def _swap(self, size: int, max_swaps: int, n_done: int) -> int:
-        """Swap columns at a fixed size, including the intercept, until errors are few enough.
+        """Swap columns at a fixed size until errors are few enough; return the number of swaps.
 
-        The fits trim samples, that is leave them out as errors; in every second phase of the swaps
-        with noise. Returns the number of swaps done, at most `max_swaps`.
+        The fits trim samples: they leave those of smallest margin out, as errors. The swaps are
+        divided into phases of SWAPS_PER_PHASE, and in every second phase samples are trimmed with
+        noise, for variety.
 
-        n_done : number of swaps done before, which says the phase.
+        size : number of columns, including the intercept.
+        max_swaps : largest number of swaps.
+        n_done : number of swaps done before, which determines the phase.
         """
         phase = n_done // SWAPS_PER_PHASE
         trim_noise = 0.0
         if phase % 2 == 1:
             trim_noise = TRIM_NOISE
-        self._descend_once_more()  # it is random, so another descent may find fewer errors
+        self._descend_once_more()  # a descent is random, so another one may find fewer errors
         return swap_for_errors(
             self.hinge,
             self.best,
