@@ -17,6 +17,11 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 from pathlib import Path  # noqa: E402
 
 import pytest  # noqa: E402
+from hypothesis import settings  # noqa: E402
+
+# The same examples in every run: a test that fails, fails for everybody.
+settings.register_profile("same_examples", derandomize=True)
+settings.load_profile("same_examples")
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
