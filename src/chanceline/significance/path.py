@@ -235,11 +235,12 @@ class _PathState:
         (labellings,) the number of the best column, and (labellings,) whether it was taken: not if
         it lies within the span, so that its direction is zero.
         """
+        # The gain of a column is the reduction of the squared residual.
         best = self.gains.best_columns()
 
         # The part of each best column outside the directions taken before, scaled to length 1.
-        best_columns = self.columns.coordinates_at(best).T.astype(float)
-        direction, is_taken = orthogonal_part(best_columns, self.directions[:, : self.n_taken])
+        coordinates = self.columns.coordinates_at(best).T.astype(float)  # (labellings, coordinates)
+        direction, is_taken = orthogonal_part(coordinates, self.directions[:, : self.n_taken])
 
         # Project the new direction out of the residual, (labellings, coordinates).
         coefficient = np.einsum("ij,ij->i", direction, self.residual)[:, None]  # (labellings, 1)

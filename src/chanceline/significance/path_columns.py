@@ -407,7 +407,7 @@ def _normalized_chunks(
             residuals = column_residuals(values, block_of_sample, design.covariate_basis)
         else:
             residuals = values
-        # The values serve to tell small residuals from the rounding errors of the values.
+        # Residuals that are as small as the rounding errors of `values` count as constant.
         yield chunk, _normalize(residuals, values)
 
 

@@ -93,6 +93,7 @@ class GainsInMemory:
         -------
         (labellings, shares)
         """
+        # The products of the columns with the labels themselves, before anything is explained.
         n_labellings, n_columns = self._first_products.shape
         # Where the columns of each share begin, if squares are in ascending order.
         starts = [n_columns - columns_in_share(share, n_columns) for share in SPREAD_SHARES]

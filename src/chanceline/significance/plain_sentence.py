@@ -126,7 +126,7 @@ def plain_sentence(facts: PlainFacts) -> str:
     if facts.covariates:
         verb = "explains" if len(facts.covariates) == 1 else "explain"
         sentence = f"beyond what {joined_by_and(facts.covariates)} {verb}, {sentence}"
-    # The first word is always one of ours, never a user's name, whose case would matter.
+    # The first word is never a name that the user gave, of which the case would matter.
     sentence = sentence[0].upper() + sentence[1:]
     if facts.has_warnings:
         return f"{sentence} {CHECKS_FIRST}"

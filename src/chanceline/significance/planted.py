@@ -345,8 +345,8 @@ def probability_of_no_unrelated(rule: PlantedRule, n_samples: int, seed: int = 0
     for n_errors in error_grid:
         row = log_typical_sets(
             n_samples,
-            rule.n_features - rule.n_true,
-            rule.n_true,
+            n_features=rule.n_features - rule.n_true,
+            n_selected=rule.n_true,
             positives=positives,
             errors=int(n_errors),
             intercept=rule.intercept,

@@ -227,8 +227,8 @@ def _find_carriers(
         arrays for the path, for all features, and for the best features.
     """
     # The sizes of the path, and the shares of best features, that are improbable enough.
-    smallest = min(member.min() for member in log_probabilities)
-    largest_accepted = smallest + log(NEARLY_AS_PROBABLE)
+    smallest_log_p = min(member.min() for member in log_probabilities)
+    largest_accepted = smallest_log_p + log(NEARLY_AS_PROBABLE)
     sizes_on_path = 1 + np.arange(len(log_probabilities.path))
     accepted_sizes = sizes_on_path[log_probabilities.path <= largest_accepted]
     is_accepted_share = log_probabilities.best_features <= largest_accepted

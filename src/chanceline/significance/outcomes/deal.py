@@ -75,7 +75,8 @@ def deal_by_class(class_of_sample: Ints, unit_of_sample: Ints, *, n_folds: int, 
     random_keys = np.random.default_rng(seed).random(len(units))
     order = np.lexsort((random_keys, class_of_unit))
 
-    # The place 0, 1, … of each unit within its class, in dealing order.
+    # The place 0, 1, … of each unit within its class, in dealing order: its position, less the
+    # position of the first unit of its class.
     ordered_class = class_of_unit[order]
     start_of_class = np.searchsorted(ordered_class, ordered_class)  # (units,)
     place_in_class = np.arange(len(units)) - start_of_class

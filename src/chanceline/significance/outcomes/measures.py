@@ -99,9 +99,9 @@ def r_squared(
     Of each sample, d = (y − ŷ)² is the squared error of the rule's prediction, and g = (y − guess)²
     that of a guess without features, such as the training mean. Both are means over repeats.
 
-    The standard error is that of a ratio (delta method): one sample contributes the change
-    ((1 − R²) g − d)/mean(g) to the mean that R² is, so that the standard error is the standard
-    deviation of these changes divided by √n_effective.
+    R² is a ratio of two sums. By the delta method it has the standard error of the mean of
+    ((1 − R²) g − d)/mean(g) over the samples: the standard deviation of these terms, divided by
+    √n_effective.
 
     Parameters
     ----------
@@ -114,13 +114,14 @@ def r_squared(
     guess_errors = np.mean((values - held_out.guessed[:, :, 0]) ** 2, axis=0)  # (samples,) g
     value = 1 - squared_errors.sum() / guess_errors.sum()
 
-    # The interval by Student's t. R² is at most 1, but has no lower limit.
-    changes = ((1 - value) * guess_errors - squared_errors) / guess_errors.mean()
-    n_effective = max(MIN_EFFECTIVE, share * held_out.n_independent(changes))
-    standard_error = changes.std() / sqrt(n_effective)
+    # The interval by Student's t. `n_independent` is smaller than the number of samples if the
+    # terms of samples of one unit, such as a patient, are alike.
+    terms = ((1 - value) * guess_errors - squared_errors) / guess_errors.mean()  # (samples,)
+    n_effective = max(MIN_EFFECTIVE, share * held_out.n_independent(terms))
+    standard_error = terms.std() / sqrt(n_effective)
     half_width = float(stdtrit(n_effective - 1, UPPER_QUANTILE)) * standard_error
+    # R² is at most 1, but has no lower limit. By definition R² of guessing is 0.
     interval = (float(value - half_width), min(1.0, float(value + half_width)))
-    # By definition R² of guessing is 0.
     return Measure(name="R²", value=float(value), interval=interval, guess=0.0)
 
 
@@ -181,7 +182,8 @@ def error_rate(
     """
     value = float(np.mean(is_wrong(codes, held_out)))  # over repeats and samples
 
-    # Samples of one unit are alike: how much so is measured on the probabilities of wrong classes.
+    # Samples of one unit, such as a patient, count as fewer independent samples, the more alike
+    # their probabilities of wrong classes are.
     probability_of_truth = held_out.mean_prediction[np.arange(len(codes)), codes]  # (samples,)
     n_effective = share * held_out.n_independent(1 - probability_of_truth)
 
@@ -217,7 +219,8 @@ def balanced_error(
     errors = np.bincount(codes, weights=wrong_share)[has_samples]  # (classes,) numbers of errors
     value = float(np.mean(errors / sizes))
 
-    # For the interval, every class counts with only this share of its n_c samples.
+    # For the interval, every class counts with only this share of its n_c samples: `share` of the
+    # independent samples, which are fewer if samples of one unit (such as a patient) are alike.
     probability_of_truth = held_out.mean_prediction[np.arange(len(codes)), codes]
     counted_share = share * held_out.n_independent(1 - probability_of_truth) / len(codes)
     smoothed_rates = (errors + 1) / (sizes + 2)
@@ -256,8 +259,8 @@ def concordance(
 ) -> Measure:
     """Harrell's concordance C with its 95 % interval.
 
-    Among the pairs of samples of which it is known who had the event first, C is the share in which
-    that sample has the higher predicted risk.
+    Some pairs of samples can be compared: it is known which sample had the event first. Among these
+    pairs, C is the share in which the sample with the earlier event has the higher predicted risk.
 
     C = Σh/Σw is a ratio of sums over pairs (i, j): w_ij = 1 if the pair can be compared, and
     h_ij = 1 if it is concordant (½ at equal risks), else 0. As a U-statistic it has the variance
@@ -301,9 +304,9 @@ class PairSums(NamedTuple):
 def _pair_sums(times: Floats, events: Bools, held_out: HeldOutPredictions) -> PairSums:
     """For each sample, count its comparable and its concordant pairs, over all repeats.
 
-    A pair is comparable if it is known whose event came first, and concordant if that sample has
-    the higher predicted risk; equal risks count one half. Both samples of a pair are of one fold,
-    because the risks of different folds come from different rules.
+    A pair is comparable if it is known which sample had the event first. It is concordant if the
+    sample with the earlier event has the higher predicted risk; equal risks count one half. Only
+    pairs within a fold count, because the risks of different folds come from different rules.
 
     Parameters
     ----------

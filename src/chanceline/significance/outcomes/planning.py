@@ -150,7 +150,10 @@ def plan_outcome(  # noqa: PLR0913
     # At least two residual degrees of freedom.
     n_samples = whole_number(n_samples, "the number of samples", at_least=n_scores + 3)
     smallest_seen = share_seen(
-        n_samples - 1 - n_scores, n_scores=n_scores, n_features=n_features, level=level
+        freedom=n_samples - 1 - n_scores,
+        n_scores=n_scores,
+        n_features=n_features,
+        level=level,
     )
     return OutcomeSamplePlan(
         outcome=str(outcome),
@@ -172,14 +175,15 @@ def _samples_that_see(share: float, n_scores: int, n_features: int, level: float
     n_features : number of features, which are corrected for (Bonferroni).
     level : the p-value that convinces.
     """
-    # So few samples are never tried: the search is between `too_few` and `enough`.
+    # Bisect between a number that is taken to be too few (one residual degree of freedom), and one
+    # that is taken to be enough.
     too_few = n_scores + 2
     enough = MAX_SAMPLES
     while enough - too_few > 1:
         middle = (too_few + enough) // 2
         power = power_of_feature(
             share,
-            middle - 1 - n_scores,
+            freedom=middle - 1 - n_scores,
             n_scores=n_scores,
             n_features=n_features,
             level=level,
@@ -188,7 +192,7 @@ def _samples_that_see(share: float, n_scores: int, n_features: int, level: float
             enough = middle
         else:
             too_few = middle
-    # `enough` was never lowered: not even the numbers just below it suffice.
+    # `enough` was never lowered: all numbers that were tried are too few.
     if enough == MAX_SAMPLES:
         raise InputError(
             f"more than {MAX_SAMPLES:,} samples would be needed; give a larger share explained."

@@ -102,7 +102,7 @@ class RuleRoles:
             parts.append([category.levels[code] for code in codes])
         if not parts:
             return [()] * n_samples
-        return list(zip(*parts, strict=True))
+        return list(zip(*parts, strict=True))  # a tuple for each sample
 
     def terms(self, covariates: Any, n_samples: int) -> Floats:
         """The covariates that are no blocks as numbers: (samples, terms).
@@ -153,7 +153,8 @@ def roles_of_new_samples(
     if covariates is None:
         covariates = covariates_in(table, roles.encoder)
 
-    # Blocks that were not given may be a column of the table.
+    # Blocks that were not given may be a column of the table. `block_column` is empty if the rule's
+    # blocks had no name.
     table_columns = column_names(table) or ()  # an array has no names
     if blocks is None and roles.block_column and roles.block_column in table_columns:
         blocks = table[roles.block_column]

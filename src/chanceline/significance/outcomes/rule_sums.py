@@ -62,6 +62,7 @@ class RuleSums:
         training_means : (features,) m̄, the means of the training samples.
         """
         fitted: Floats = columns @ self.weights + terms @ self.term_weights
+        # Add the intercepts, (targets,) each: `self.intercepts` are those of the average stratum.
         if strata is None:
             return fitted + self.intercepts
         distinct_strata = dict.fromkeys(strata)

@@ -191,6 +191,7 @@ def make_outcome_plan(
         usable = preregistered[distinct_columns(table.X[:, preregistered], intercept=True)]
     if len(usable) == 0:
         raise InputError("every feature is constant, so that there is nothing to explain with.")
+    # Findings: what the report should say about the table.
     table = with_outcome_findings(table, outcome, design, has_all_candidates=features is None)
     columns = make_path_columns(table.X, design, intercept=True, features=usable)
 
@@ -279,7 +280,7 @@ def contrast_readings(plan: OutcomePlan, shuffled: ShuffledScores) -> tuple[Cont
     has_covariate_terms = plan.design.covariate_terms is not None
     if not contrasts or was_stopped or has_covariate_terms:
         return ()
-    usable = plan.columns.feature_of_column  # their columns in the table
+    usable = plan.columns.feature_of_column  # the numbers, in the table, of the columns tested
     runs = shuffle_contrasts(
         plan.table.X[:, usable],
         plan.design,

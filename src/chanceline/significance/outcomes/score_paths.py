@@ -177,13 +177,14 @@ class ScorePathState:
         (permutations,) the number of the best column, and (permutations,) whether it was taken: not
         if it lies within the span, so that its direction is zero.
         """
-        # The column of largest gain. `products` and `squared_lengths` are one step behind:
-        # `_update_and_yield_gains` first projects the direction of the previous step out of both.
+        # The column of largest gain, which is the reduction of the squared residual. `products` and
+        # `squared_lengths`, from which gains follow, are one step behind: `_update_and_yield_gains`
+        # first projects the direction of the previous step out of both.
         best, _ = largest_of_rows(self._update_and_yield_gains(), n_rows=len(self.residual))
 
         # The part of each best column outside the directions taken before, scaled to length 1.
-        best_columns = self.columns[:, best].T.astype(float)  # (permutations, coordinates)
-        direction, is_taken = orthogonal_part(best_columns, self.directions[:, : self.n_taken])
+        coordinates = self.columns[:, best].T.astype(float)  # (permutations, coordinates)
+        direction, is_taken = orthogonal_part(coordinates, self.directions[:, : self.n_taken])
 
         # Project the new direction out of the residual, (permutations, q, coordinates).
         coefficients = np.matmul(self.residual, direction[:, :, None])  # (permutations, q, 1)

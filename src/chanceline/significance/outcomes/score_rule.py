@@ -307,7 +307,7 @@ def train_score_rule(
     fitted = fit_candidates(prepared, [candidates[chosen]])[0]
     weights = fitted.weights / prepared.spreads[fitted.support][:, None]
 
-    # Fitted targets of the training samples that are not too good: what features add comes from the
+    # Fitted targets of the training samples, without overfitting: what features add comes from the
     # cross-fits, in which a sample has no part in its own weights. (samples, targets)
     added_by_features = np.mean([fits.added_by_features[chosen] for fits in cross_fits], axis=0)
     return ScoreRule(

@@ -76,9 +76,10 @@ class ContrastDesign(ScoreDesign):
 def restricted_exchange(donors: Ints, members: Ints, block_of_member: Ints) -> Ints:
     """Derive a permutation of some units, the members, from a permutation of all units.
 
-    The list of donors is reduced to members, and the donors of each block go to the members of the
-    block in the order of this list. So the permutation of the members is uniform within blocks if
-    that of all units is.
+    A permutation is given as a list of donors: each unit gets the outcome of its donor. Here the
+    donors that are no members are removed from the list. In each block, the remaining donors go to
+    the block's members one after the other. So the permutation of the members is uniform within
+    blocks if that of all units is.
 
     Example with one block: the donors of the units 0 … 3 are 2, 0, 3, 1. The members are the units
     0, 1, 3, and have the numbers 0, 1, 2. Without unit 2 the list of donors is 0, 3, 1; as numbers
@@ -92,7 +93,7 @@ def restricted_exchange(donors: Ints, members: Ints, block_of_member: Ints) -> I
 
     Returns
     -------
-    (members,) the number, among members, of the one whose outcome each member gets.
+    (members,) the donor of each member, as a number 0, 1, … among the members.
     """
     # The donors that are members, in the order of the list, by their numbers among members.
     member_of_unit = np.full(len(donors), NO_MEMBER)
@@ -124,6 +125,7 @@ def contrast_design(design: ScoreDesign, contrast: Contrast) -> ContrastDesign |
     The design; None if no block has units of both sides, so that nothing can be exchanged.
     """
     # The members are the units of the two sides. Their blocks are numbered 0, 1, … without gaps.
+    # All samples of a unit have the same sign: the first one tells it.
     _, sample_of_unit = np.unique(design.unit_of_sample, return_index=True)
     sign_of_unit = contrast.signs[sample_of_unit]
     members = np.flatnonzero(sign_of_unit)
