@@ -94,5 +94,5 @@ def _stage2_proofs(plan: Plan, observed: ObservedFit) -> list[Proof]:
             share=plan.spending.stage2_level,
         )
         proofs.append(one_feature)
-    # Doubled: p-values are kept as log₁₀.
+    # As p-values are logarithms, adding log₁₀ 2 doubles them.
     return [replace(proof, log10_p=proof.log10_p + LOG10_2) for proof in proofs]

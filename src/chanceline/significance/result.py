@@ -351,9 +351,9 @@ class SeparationTest(Result):
         bound_of_test = self.separating.bound
         # The same numbers, but without blocks.
         bound_of_explorer = chance_bound(
-            bound_of_test.n_samples,
-            bound_of_test.n_features,
-            bound_of_test.n_selected,
+            n_samples=bound_of_test.n_samples,
+            n_features=bound_of_test.n_features,
+            n_selected=bound_of_test.n_selected,
             errors=errors,
             positives=bound_of_test.positives,
             null=bound_of_test.null,

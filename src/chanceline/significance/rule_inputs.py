@@ -70,6 +70,7 @@ def rule_inputs(
     features : names of the features of all rules.
     of_first_rule : names of the features of the rule to use, in its order.
     """
+    # Without a recipe of its own, the table takes numbers as they are.
     recipe = data.recipe or plain_recipe(data.feature_names)
     column_of_name = {name: column for column, name in enumerate(data.feature_names)}
     columns = [column_of_name[name] for name in features]

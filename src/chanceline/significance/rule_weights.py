@@ -154,8 +154,8 @@ def covariate_rows(rule: WeightedRule) -> list[WeightRow]:
 def term_meanings(covariate: Covariate) -> list[str]:
     """How the terms of a covariate are computed from its value, in words.
 
-    Terms are the columns of numbers that the covariate becomes. Numbers have all digits, so that
-    the terms can be computed again exactly.
+    Terms are the columns of numbers that the covariate becomes. Means and standard deviations have
+    all digits, so that the terms can be computed again exactly.
     """
     name = covariate.name
     if isinstance(covariate, Category):
