@@ -55,30 +55,36 @@ class ForwardPaths(FollowedPaths):
 def follow_paths(
     columns: ForwardColumns, labels: Floats, n_steps: int, *, with_errors: bool = True
 ) -> ForwardPaths:
-    """The path of every labelling, its best pair, its spread and its ridge regressions.
+    """Fit many labellings at once by least squares with 1, 2, … features, in four ways.
+
+    These are: the forward path, which adds the feature that explains most at every step; the best
+    pair of features; the spread, the mean squared correlation with all or the best features; and
+    ridge regressions on all features.
 
     Parameters
     ----------
-    columns : of the table.
-    labels : (labellings, samples) ±1.
+    columns : the columns of the table, centred and of length 1.
+    labels : (labellings, samples) ±1; the observed labels, or shuffled ones.
     n_steps : number of features at the end of the path.
-    with_errors : whether errors are counted, which takes longest in long tables.
+    with_errors : whether to count the errors of every fit, which takes longest in long tables.
     """
     target = _make_target(columns, labels)
-    # Spread and pairs are about the columns as they are. The steps of the path, by way of `state`,
-    # take directions out of the gains, so that these come first.
+
+    # Spread and pairs need the gains as they are at the start: the steps of the path, by way of
+    # `state`, change them in place.
     gains = columns.start_gains(target.coordinates, n_steps)
     spread = _spread(gains, target)
     best_pairs = gains.best_pairs(target.squared_length, target.scale)
     state = _state_before_first_step(columns, gains, target, n_steps)
 
+    # The forward path. A path ends where no column has anything left outside the chosen span.
     n_labellings = len(labels)
-    n_counted = n_labellings if with_errors else 0
+    n_counted = n_labellings if with_errors else 0  # `errors` has no rows if they are not counted
     losses = np.empty((n_labellings, n_steps))
     errors = np.zeros((n_counted, n_steps), dtype=np.int64)
     chosen = np.full((n_labellings, n_steps), NO_FEATURE, dtype=np.int64)
     for step in range(n_steps):
-        # This changes `state.residual`, from which losses and errors of this step follow.
+        # This changes `state.residual` in place. Losses and errors of the step follow from it.
         best_columns, is_taken = state.take_next_column()  # (labellings,) each
         chosen[is_taken, step] = columns.feature_of_column[best_columns[is_taken]]
         losses[:, step] = target.loss(state.residual)
@@ -104,23 +110,27 @@ def follow_paths(
 def _with_better_pairs(
     paths: ForwardPaths, best_pairs: BestPairs, columns: ForwardColumns, target: _Target
 ) -> ForwardPaths:
-    """The paths, with the best pair in the place of the first two steps where it explains more.
+    """Replace the first two features of a path by the best pair, where the pair explains more.
+
+    A copy of the paths is returned, in which such labellings have the features, the loss and the
+    errors of the pair at K = 2.
 
     Parameters
     ----------
-    paths : of two steps or more, without pairs.
-    best_pairs : of every labelling.
-    columns : of the table.
+    paths : paths of at least two steps, without pairs so far.
+    best_pairs : the best pair of every labelling, and its loss.
+    columns : the columns of the table.
     target : the labels.
     """
-    second_step = 1  # where losses and errors of K = 2 features are
+    second_step = 1  # the column of `losses` and `errors` for K = 2 features
     loss_of_two_steps = paths.losses[:, second_step]
-    improved = best_pairs.better_than(loss_of_two_steps)
+    improved = best_pairs.better_than(loss_of_two_steps)  # the numbers of such labellings
     pair_columns = best_pairs.members[improved]  # (improved, 2)
 
     pair = paths.pair.copy()
     pair[improved] = columns.feature_of_column[pair_columns]
     losses = paths.losses.copy()
+    # Rounding may make the loss of a perfect fit slightly negative.
     losses[improved, second_step] = np.maximum(best_pairs.loss[improved], 0.0)
     errors = paths.errors.copy()
     errors_were_counted = len(errors) > 0
@@ -169,26 +179,27 @@ class _Target:
 
 
 def _make_target(columns: ForwardColumns, labels: Floats) -> _Target:
-    """Centre the labels as the columns are, and take them to the columns' coordinates.
+    """Centre the labels as the columns are centred, and express them in the columns' coordinates.
 
-    In a long table these are coordinates of the columns' span: what lies outside the span is in
-    none of them, and only its squared length is kept.
+    In a long table the columns have coordinates in an orthonormal basis of their span, which are
+    fewer than samples. Of the labels' part outside that span, which no column can explain, only the
+    squared length is kept.
 
     Parameters
     ----------
-    columns : of the table.
+    columns : the columns of the table.
     labels : (labellings, samples) ±1.
     """
-    centred = columns.residuals(labels)
-    coordinates = columns.to_coordinates(centred)
-    squared_length = squared_lengths(centred)
+    centred = columns.residuals(labels)  # on threshold, blocks and covariates
+    coordinates = columns.to_coordinates(centred)  # (labellings, coordinates)
+    squared_length = squared_lengths(centred)  # (labellings,)
     squared_length_in_span = squared_lengths(coordinates)
     return _Target(
         labels=labels,
         centred=centred,
         coordinates=coordinates,
         squared_length=squared_length,
-        # Rounding may leave a little less than nothing.
+        # Rounding may make the difference slightly negative.
         squared_length_outside_span=np.maximum(squared_length - squared_length_in_span, 0.0),
     )
 
@@ -214,24 +225,28 @@ class _PathState:
     n_taken: int = 0
 
     def take_next_column(self) -> tuple[Ints, Bools]:
-        """Take the column of largest gain in every labelling.
+        """For every labelling, add to the model the column that explains most of the residual.
 
-        This changes the state. The column's part outside the directions taken so far becomes the
-        next direction, and the residual loses its part along it.
+        This changes the state in place. The column's part outside the span of the columns taken
+        before becomes a new direction, along which the residual is projected out.
 
         Returns
         -------
-        (labellings,) the columns, and (labellings,) whether anything of them was left to take.
+        (labellings,) the number of the best column, and (labellings,) whether it was taken: not if
+        it lies within the span, so that its direction is zero.
         """
+        # The gain of a column is the reduction of the squared residual.
         best = self.gains.best_columns()
 
-        # The part of each column outside the directions taken before, of length 1.
-        candidates = self.columns.coordinates_at(best).T.astype(float)  # (labellings, coordinates)
-        direction, is_taken = orthogonal_part(candidates, self.directions[:, : self.n_taken])
-        coefficient = np.einsum("ij,ij->i", direction, self.residual)[:, None]
+        # The part of each best column outside the directions taken before, scaled to length 1.
+        coordinates = self.columns.coordinates_at(best).T.astype(float)  # (labellings, coordinates)
+        direction, is_taken = orthogonal_part(coordinates, self.directions[:, : self.n_taken])
+
+        # Project the new direction out of the residual, (labellings, coordinates).
+        coefficient = np.einsum("ij,ij->i", direction, self.residual)[:, None]  # (labellings, 1)
         self.residual = self.residual - coefficient * direction
 
-        # The next step takes this direction out of all columns.
+        # Keep the direction for the next step, and project it out of the gains of all columns.
         self.directions[:, self.n_taken] = direction
         self.gains.take_out(direction, coefficient)
         self.n_taken += 1

@@ -257,14 +257,16 @@ def make_path_columns(
     features: Ints | None = None,
     max_columns_for_pairs: int = MAX_COLUMNS_FOR_PAIRS,
 ) -> PathColumns:
-    """Clip, centre and normalise the columns of a checked table, list correlated pairs, and make
-    the ridge regressions.
+    """Prepare the columns of a table for forward paths (stepwise least squares).
+
+    Columns are clipped at outliers, centred and scaled to length 1. With them come a list of highly
+    correlated pairs, and ridge regressions on all columns.
 
     Parameters
     ----------
-    X : (samples, features)
-    design : its blocks and covariates are taken out of the columns.
-    intercept : whether the rule has a threshold.
+    X : (samples, features) finite numbers.
+    design : its blocks and covariates are regressed out of the columns.
+    intercept : whether the rule has a threshold. Without it columns are only scaled.
     features : columns of X to use, by default all distinct ones.
     max_columns_for_pairs : with more columns there are no pairs, and single precision is used.
     """
@@ -277,10 +279,12 @@ def make_path_columns(
     block_of_sample = blocks_to_centre_within(design, intercept)
     require_some_variation(varies, block_of_sample)
     if not varies.all():
-        # Columns of which nothing is left are dropped.
+        # Drop columns that blocks and covariates explain altogether.
         features = features[varies]
         normalized = np.ascontiguousarray(normalized[:, varies])
-    # A long table is followed in coordinates of its columns' span, which are fewer.
+
+    # In a table with many more samples than columns, paths work with the columns' coordinates in an
+    # orthonormal basis of their span (the frame), which are fewer numbers.
     frame = _make_frame(normalized)
     coordinates = normalized if frame is None else frame.coordinates
     return PathColumns(
@@ -380,13 +384,19 @@ class _NormalizedChunk(NamedTuple):
 def _normalized_chunks(
     X: AnyTable, features: Ints, design: ColumnDesign, intercept: bool
 ) -> Iterator[tuple[slice, _NormalizedChunk]]:
-    """Columns of X clipped, centred and scaled, so many at a time that copies of them stay small.
+    """Clip, centre and scale columns of X, in chunks so small that copies take little memory.
 
-    Parameters are those of `_normalized_columns`.
+    Parameters
+    ----------
+    X : (samples, features)
+    features : the columns of X to normalise.
+    design : its blocks and covariates are regressed out of the columns.
+    intercept : whether the rule has a threshold. Without it columns are only scaled.
 
     Yields
     ------
-    The positions among `features`, and what these columns become.
+    The slice of `features` that the chunk covers; and the chunk: (samples, columns) of length 1,
+    and (columns,) which columns vary by more than rounding.
     """
     block_of_sample = blocks_to_centre_within(design, intercept)
     for start in range(0, len(features), COLUMNS_TO_NORMALIZE):
@@ -397,7 +407,7 @@ def _normalized_chunks(
             residuals = column_residuals(values, block_of_sample, design.covariate_basis)
         else:
             residuals = values
-        # A column varies if its residual is more than rounding beside its values.
+        # Residuals that are as small as the rounding errors of `values` count as constant.
         yield chunk, _normalize(residuals, values)
 
 

@@ -84,27 +84,29 @@ class GainsInMemory:
         return find_best_pairs(self._pairs, gains, squared_length=squared_length, scale=scale)
 
     def mean_squares(self) -> Floats:
-        """The mean over the largest squared products, for each share of the columns.
+        """The mean squared product with the labels over the columns where it is largest.
 
-        A share of 0.1, for example, is the tenth of the columns with the largest squares.
+        There is a mean for each of `SPREAD_SHARES`: 1 stands for all columns, 0.1 for the tenth of
+        the columns with the largest squares.
 
         Returns
         -------
-        (labellings, SPREAD_SHARES)
+        (labellings, shares)
         """
+        # The products of the columns with the labels themselves, before anything is explained.
         n_labellings, n_columns = self._first_products.shape
-        # Where each share begins, once squares are in ascending order.
+        # Where the columns of each share begin, if squares are in ascending order.
         starts = [n_columns - columns_in_share(share, n_columns) for share in SPREAD_SHARES]
         means = np.empty((n_labellings, len(starts)))
-        # So many labellings at a time that copies stay small.
-        n_at_a_time = max(1, ENTRIES_TO_RANK // n_columns)
-        for first in range(0, n_labellings, n_at_a_time):
-            rows = slice(first, first + n_at_a_time)
+        # A few labellings at a time, so that copies take little memory.
+        n_rows = max(1, ENTRIES_TO_RANK // n_columns)
+        for first_row in range(0, n_labellings, n_rows):
+            rows = slice(first_row, first_row + n_rows)
             squares = self._first_products[rows] ** 2
-            # Squares before a start are no larger than those from it on.
-            ranked = np.partition(squares, starts, axis=1)
-            for column, start in enumerate(starts):
-                means[rows, column] = ranked[:, start:].mean(axis=1, dtype=float)
+            # Sorted only so far that squares before each start are no larger than those behind it.
+            partitioned = np.partition(squares, starts, axis=1)
+            for share_number, start in enumerate(starts):
+                means[rows, share_number] = partitioned[:, start:].mean(axis=1, dtype=float)
         return means
 
     def best_columns(self) -> Ints:

@@ -73,27 +73,38 @@ class PlainFacts:
 
 
 def rule_standing(rule: RuleToUse | None) -> RuleStanding:
-    """What cross-validation says of a rule, in one of six cases."""
+    """What cross-validation says of a rule for new samples, in one of six cases.
+
+    Parameters
+    ----------
+    rule : the rule; None if none was made.
+    """
     if rule is None:
         return RuleStanding.NOT_MADE
     if rule.expected_error is None:
+        # There were too few samples to cross-validate.
         return RuleStanding.NOT_MEASURED
     if not rule.features:
         return RuleStanding.WITHOUT_FEATURES
     if rule.expected_error.better_than_majority:
+        # It makes fewer errors than naming the larger class always.
         return RuleStanding.ERRS_LESS
     if rule.expected_error.knows_something:
+        # It ranks samples better than guessing, by its AUC.
         return RuleStanding.RANKS_BETTER
     return RuleStanding.NO_BETTER
 
 
 def expected_of_100(rule: RuleToUse | None) -> ExpectedOf100 | None:
-    """How many of 100 new samples a rule is expected to get right; None without cross-validation.
+    """How many of 100 new samples are expected to be classified rightly.
 
-    The numbers follow from the rounded errors that the result prints, so that both agree.
+    There are numbers for the rule, for naming the larger class always, and for covariates alone, if
+    there are any. None if the rule was not cross-validated.
     """
     if rule is None or rule.expected_error is None:
         return None
+    # The report prints errors in whole per cent. To agree with it, round the error, and subtract it
+    # from 100: to round the share of right samples could give another number.
     expected = rule.expected_error
     by_covariates = None
     if expected.covariates_rate is not None:
@@ -106,15 +117,16 @@ def expected_of_100(rule: RuleToUse | None) -> ExpectedOf100 | None:
 
 
 def plain_sentence(facts: PlainFacts) -> str:
-    """The result in a sentence for everybody.
+    """The result of a test in one sentence, for a reader who knows no statistics.
 
-    `The 62 samples of t and n differ …, and a rule made from them gets about 82 of 100 …`.
+    For example: `The 62 samples of t and n differ …, and a rule made from them gets about 82 of 100
+    new samples right …`. A second sentence follows if data checks bear on the verdict.
     """
     sentence = f"{claim_of_test(facts)}{worth_of_rule(facts)}."
     if facts.covariates:
         verb = "explains" if len(facts.covariates) == 1 else "explain"
         sentence = f"beyond what {joined_by_and(facts.covariates)} {verb}, {sentence}"
-    # The first word is never a name, so that its first letter may be changed.
+    # The first word is never a name that the user gave, of which the case would matter.
     sentence = sentence[0].upper() + sentence[1:]
     if facts.has_warnings:
         return f"{sentence} {CHECKS_FIRST}"
@@ -122,12 +134,15 @@ def plain_sentence(facts: PlainFacts) -> str:
 
 
 def claim_of_test(facts: PlainFacts) -> str:
-    """What the test says of the samples: the first half of the sentence."""
+    """The first half of the plain sentence: whether the two classes differ by more than chance."""
+    # Which samples, and in which features: all, or those that the user named.
     negative, positive = facts.classes
     samples = f"the {_samples(facts)} of {positive} and {negative}"
     features = "their features"
     if facts.n_named is not None:
         features = f"the {plural(facts.n_named, 'feature')} named"
+
+    # One clause for each verdict; the last is for "undecided".
     if facts.verdict is Verdict.CHANCE:
         return f"chance alone could make {samples} differ in {features} as much as they do"
     more_than_chance = f"{samples} differ in {features} by more than chance"
@@ -147,11 +162,11 @@ def _samples(facts: PlainFacts) -> str:
 
 
 def worth_of_rule(facts: PlainFacts) -> str:
-    """What a rule made from the samples is worth: the second half of the sentence.
+    """The second half of the plain sentence: how well a rule made from the samples predicts.
 
-    Empty without a rule.
+    It starts with a conjunction or a semicolon; it is empty if no rule was made.
     """
-    # Rules that were not measured, or know nothing.
+    # Rules that were not cross-validated, or are no better than guessing.
     standing = facts.standing
     if standing is RuleStanding.NOT_MADE:
         return ""
@@ -163,11 +178,12 @@ def worth_of_rule(facts: PlainFacts) -> str:
     if standing is RuleStanding.NO_BETTER:
         return f"{conjunction} a rule made from them is not clearly better than guessing"
 
-    # Rules that know something. Their standing comes from cross-validation.
-    assert facts.expected is not None
+    # Rules that are better than guessing.
+    assert facts.expected is not None  # this is known from cross-validation
     n_right = facts.expected.by_rule
+    # How many samples guessing and covariates get right.
     others = _what_others_get(facts.expected, facts.covariates)
-    # If the test does not exclude chance, the rule only promises.
+    # If the test does not exclude chance, the sentence is more careful.
     is_structure = facts.verdict is Verdict.STRUCTURE
     if standing is RuleStanding.ERRS_LESS:
         gets = "gets" if is_structure else "promises to get"

@@ -90,17 +90,19 @@ def make_plan(
     settings: TestSettings,
     max_columns_in_memory: int = WIDE_FROM,
 ) -> Plan:
-    """Check what is asked of a table, and fix everything that must be fixed beforehand.
+    """Check what is asked of a table, and fix everything that the labels must not influence.
 
     Parameters
     ----------
     data : the table.
-    features : names or indices of the features in question; None to search the smallest set.
+    features : names or indices of the features in question; None to search the smallest set that
+        separates the classes.
     settings : as the user gave them.
-    max_columns_in_memory : a table with more columns is gone through by tiles.
+    max_columns_in_memory : a table with more columns is processed in tiles, some columns at a time.
     """
-    # The table in the form that the test works on, and which labels could be exchanged.
+    # The table in the form that the test works on, and how its labels may be shuffled.
     if data.undeclared:
+        # A message: a column looks like blocks or groups that the user did not declare.
         raise InputError(data.undeclared)
     if settings.search is None:
         X = table_for_test(data.X, max_columns_in_memory, settings.n_jobs)
@@ -113,16 +115,17 @@ def make_plan(
     )
     design = make_design(data.y, declared, settings.null, data.X)
 
-    # What is asked, and whether that goes with the table.
+    # The features in question, and whether the settings fit the table.
     named_features = None if features is None else find_features(features, data.feature_names)
     _check_request(data, design, named_features, settings)
     distinct = distinct_columns(data.X, settings.intercept)
     if len(distinct) == 0:
         raise InputError("every feature is constant, so that there is nothing to separate with.")
-    # The number of shuffles may depend on the table.
-    settings = _with_default_shuffles(settings, len(data.y), len(distinct))
+    # If the user gave no number of shuffles, it depends on the size of the table.
+    settings = _with_default_shuffles(settings, n_samples=len(data.y), n_columns=len(distinct))
 
-    # The bound, and the part of the level that each stage may spend.
+    # The rigorous bound for the p-value, and the part of the level that each stage of the test may
+    # spend.
     bounds = _make_bounds(design, named_features, len(distinct), settings)
     return Plan(
         data=data,
@@ -147,16 +150,20 @@ def _design_findings(design: NullDesign) -> list[Finding]:
 def _make_bounds(
     design: NullDesign, named_features: Ints | None, n_distinct: int, settings: TestSettings
 ) -> UnionBound:
-    """The rigorous bound, told what was fixed beforehand and what was chosen.
+    """The rigorous bound: how likely some rule fits shuffled labels as well as the observed ones.
+
+    It must know what was fixed before looking at the labels, and how many sets could be chosen.
 
     Parameters
     ----------
-    design : the null hypothesis.
+    design : how labels are shuffled under the null hypothesis.
     named_features : indices; None if the smallest set is searched.
-    n_distinct : number of distinct columns of the table, from which features could be chosen unless
-        the settings say that there were more candidates.
+    n_distinct : number of distinct columns of the table.
+    settings : the errors that were allowed beforehand, whether the named features were
+        preregistered, and the number of candidate features, if the table is only a part of these.
     """
-    # Where the smallest set is searched, it is one without errors unless some were allowed.
+    # Errors fixed beforehand: those the user allowed. A search is for a set without errors unless
+    # some were allowed. Errors of named features are counted after looking (None).
     declared_errors = settings.errors
     if declared_errors is None and named_features is None:
         declared_errors = 0
@@ -169,7 +176,8 @@ def _make_bounds(
         intercept=settings.intercept,
         errors=declared_errors,
         preregistered=n_preregistered,
-        # The bound counts labellings that are equally likely; those of a model are not.
+        # The bound counts labellings, all equally likely. Labels drawn from a model of the
+        # covariates are not equally likely.
         uninformative=design.covariate_model is not None,
     )
 
@@ -177,12 +185,22 @@ def _make_bounds(
 def _check_request(
     data: Dataset, design: NullDesign, named_features: Ints | None, settings: TestSettings
 ) -> None:
-    """Refuse settings that do not go with the table, the design or the features named."""
+    """Raise `InputError` for settings that contradict the table, the design or the named features.
+
+    Parameters
+    ----------
+    data : the table.
+    design : how labels are shuffled: within blocks, or drawn from a model of the covariates.
+    named_features : indices; None if the smallest set is searched.
+    settings : as the user gave them.
+    """
+    # The number of errors that a rule may make.
     n_samples = len(data.y)
     if settings.errors is not None and settings.errors >= n_samples:
         raise InputError(
             f"the errors allowed must be between 0 and {n_samples - 1}, not {settings.errors}."
         )
+    # A scorecard (`integer`) has no points for blocks or covariates.
     has_blocks = design.sizes.blocks is not None
     has_model = design.covariate_model is not None
     if settings.integer and (has_model or has_blocks):
@@ -190,6 +208,7 @@ def _check_request(
             "a scorecard needs a rule on features alone; leave out integer, or blocks, pairs and "
             "adjust."
         )
+    # Features fixed beforehand, and the number of candidates that features were chosen from.
     if settings.preregistered and named_features is None:
         raise InputError(
             "preregistered features have to be named; give them, or leave out preregistered."
@@ -200,6 +219,7 @@ def _check_request(
             f"the {n_features} features of the table are candidate features, so "
             f"{settings.candidates} are too few."
         )
+    # Covariates are regressed out together with a constant.
     if data.covariates and not settings.intercept:
         raise InputError(
             "covariates are taken out together with a threshold; leave out intercept=False."
@@ -207,17 +227,25 @@ def _check_request(
 
 
 def _with_default_shuffles(settings: TestSettings, n_samples: int, n_columns: int) -> TestSettings:
-    """The settings with a number of shuffles; 0 if shuffles are not possible."""
+    """The settings with a number of shuffles (`permutations`), if the user left it open.
+
+    Parameters
+    ----------
+    settings : as the user gave them; `permutations` is None if it was left open.
+    n_samples, n_columns : size of the table.
+    """
     if settings.candidates is not None:
-        # The features were chosen among candidates that the table does not have: shuffles could not
-        # repeat that choice.
+        # The features of the table were chosen from more candidates. Shuffles cannot repeat that
+        # choice, because the table does not have the other candidates: do none.
         return replace(settings, permutations=0)
     if settings.permutations is not None:
         return settings
     if settings.search is not None:
+        # How long a search of the user's own takes is not known.
         return replace(settings, permutations=FEWEST_SHUFFLES)
-    by_size = shuffles_by_size(n_samples, n_columns, settings.largest)
-    return replace(settings, permutations=by_size)
+    # As many as take a few seconds.
+    n_affordable = shuffles_by_size(n_samples, n_columns, settings.largest)
+    return replace(settings, permutations=n_affordable)
 
 
 def shuffles_by_size(n_samples: int, n_columns: int, n_steps: int) -> int:

@@ -90,27 +90,30 @@ class PlantedRule:
     def draw(
         self, n_samples: int, n_columns: int, seed: int, n_wrong: int | None = None
     ) -> PlantedTable:
-        """A simulated table: Gaussian features, and labels by the rule, some of them wrong.
+        """Simulate a table: Gaussian features, and labels by the rule, some of them wrong.
 
-        With the same seed a larger table begins with the samples of a smaller one.
+        With the same seed and the same number of columns, a larger table begins with the samples of
+        a smaller one.
 
         Parameters
         ----------
         n_samples : number of samples.
         n_columns : number of features drawn; the true ones come first.
-        seed : of the table.
+        seed : seed of the table.
         n_wrong : number of wrong labels; by default every label is wrong with probability `noise`.
         """
+        # Separate generators, so that further samples do not change the noise of the first ones.
         feature_rng, noise_rng = np.random.default_rng(seed).spawn(2)
         X = feature_rng.standard_normal((n_samples, n_columns))
+        # The rule weighs the true features equally, with threshold 0.
         right_labels = np.where(X[:, : self.n_true].sum(axis=1) > 0, 1.0, -1.0)
 
-        # Which labels are wrong: those of the smallest random numbers.
+        # Wrong are the labels with the smallest random numbers: those below `noise`, or n_wrong.
         uniform = noise_rng.random(n_samples)
         if n_wrong is None:
             is_wrong = uniform < self.noise
         else:
-            rank_of_sample = np.argsort(np.argsort(uniform))
+            rank_of_sample = np.argsort(np.argsort(uniform))  # 0 for the smallest number
             is_wrong = rank_of_sample < n_wrong
         return PlantedTable(X=X, y=np.where(is_wrong, -right_labels, right_labels))
 
@@ -181,13 +184,17 @@ def planted_plan(  # noqa: PLR0913
 ) -> PlantedPlan:
     """How many samples it takes until the true features beat unrelated sets, and all other sets.
 
+    Labels follow a rule on M of N features. The first number is the number of samples from which
+    on, in half of all tables, no unrelated set (one without a true feature) does as well as the
+    true features; it comes from theory. The second is that for any other set; it is simulated.
+
     Parameters
     ----------
     n_features, n_selected
         N, and the number M of true features, up to 12.
     noise
-        Share of the labels that are wrong, below 0.4. Up to 0.2 the first number is right within
-        about four per cent (`benchmarks/planted.py`).
+        Share of the labels that are wrong, below 0.4. Up to 0.2 the first number is right to about
+        four per cent (`benchmarks/planted.py`).
     intercept
         Whether rules have a free threshold.
     tables
@@ -200,14 +207,14 @@ def planted_plan(  # noqa: PLR0913
     rule = _checked_rule(n_features, n_selected, noise, intercept)
     tables = whole_number(tables, "the number of tables to simulate")
     seed = whole_number(seed, "the seed")
-    line = unrelated_line(rule, seed)
-    alone = None
+    unrelated = unrelated_line(rule, seed)  # the first number
+    alone = None  # the second number, and its standard error
     if tables > 0:
-        guess = ALONE_RATIO * line.samples
+        guess = ALONE_RATIO * unrelated.samples
         alone = simulate_alone(rule, guess, tables, seed=seed, progress=progress)
     return PlantedPlan(
-        no_unrelated=line.samples,
-        errors=line.errors,
+        no_unrelated=unrelated.samples,
+        errors=unrelated.errors,
         alone=None if alone is None else alone.samples,
         alone_error=None if alone is None else alone.error,
         n_tables=tables,
@@ -219,9 +226,18 @@ def planted_plan(  # noqa: PLR0913
 
 
 def _checked_rule(n_features: int, n_selected: int, noise: float, intercept: bool) -> PlantedRule:
-    """The rule of these numbers; InputError names the one that is not within its limits."""
+    """Make the rule that labels follow; raise `InputError` if a number is not within its limits.
+
+    Parameters
+    ----------
+    n_features : number of features.
+    n_selected : how many of them are true: the rule uses these.
+    noise : share of the labels that are wrong.
+    intercept : whether the rules that are fitted have a threshold.
+    """
     n_features = whole_number(n_features, "the number of features", at_least=2, at_most=MAX_COUNT)
-    # The true features, and as many others.
+    # An unrelated set has as many features as the true set, none of them true: so at most half of
+    # all features can be true.
     most_true = min(MAX_TRUE_FEATURES, n_features // 2)
     n_true = whole_number(n_selected, "the number of true features", at_least=1, at_most=most_true)
     noise = real_number(noise, "the noise, the share of wrong labels,")
@@ -243,16 +259,24 @@ class UnrelatedLine(NamedTuple):
 
 
 def unrelated_line(rule: PlantedRule, seed: int = 0) -> UnrelatedLine:
-    """The number of samples at which no unrelated set does as well with probability one half.
+    """The number of samples at which unrelated sets fall behind the true features.
 
-    Unrelated sets are those without any true feature.
+    There the probability that no set without a true feature does as well as the true features is
+    one half.
+
+    Returns
+    -------
+    The number of samples, and the mean number of errors of the true features there.
     """
 
-    # As a normal quantile the probability is nearly straight in ln P, and easily interpolated.
     @cache
     def quantile(n_samples: int) -> float:
-        """The normal quantile of that probability, 0 where it is one half."""
+        """The probability as a normal quantile, 0 where it is one half.
+
+        Against ln(samples) quantiles lie nearly on a straight line, and are easy to interpolate.
+        """
         probability = probability_of_no_unrelated(rule, n_samples, seed)
+        # 0 and 1 have no finite quantile.
         probability = min(max(probability, SMALLEST_PROBABILITY), 1 - SMALLEST_PROBABILITY)
         return float(ndtri(probability))
 
@@ -262,85 +286,99 @@ def unrelated_line(rule: PlantedRule, seed: int = 0) -> UnrelatedLine:
 
 
 def _where_quantile_is_zero(quantile: Callable[[int], float], guess: float) -> float:
-    """The number of samples at which a rising function is 0, interpolated between whole numbers.
-
-    It is the fewest samples possible if the function is not below 0 even there.
+    """Find the number of samples P at which a rising function is 0, by regula falsi in ln P.
 
     Parameters
     ----------
-    quantile : of a number of samples P; nearly straight in ln P.
-    guess : about the number sought.
+    quantile : the function of a whole number P; nearly a straight line in ln P.
+    guess : a rough estimate of the result.
+
+    Returns
+    -------
+    The number of samples, interpolated between whole numbers. It is `FEWEST_SAMPLES` if the
+    function is not negative even there.
     """
 
-    def interpolated(low: int, high: int) -> float:
-        """Where the straight line in ln P through two numbers of samples is 0."""
+    def zero_of_line(low: int, high: int) -> float:
+        """Where the straight line in ln P through the function at two numbers of samples is 0."""
         share_of_way = quantile(low) / (quantile(low) - quantile(high))
         return float(low * (high / low) ** share_of_way)
 
-    # The function is below 0 at `low` and not below at `high`.
+    # Bracket the zero: the function is negative at `low`, and not negative at `high`.
     low, high = _bracket(lambda n_samples: quantile(n_samples) >= 0, guess)
     if low == high:
         return float(low)
-    # Regula falsi: the bracket is divided where the line says, not in its middle.
+    # Narrow the bracket. A few steps are enough, because the line is nearly straight.
     for _ in range(STEPS_TO_HALF):
-        between = round(interpolated(low, high))
+        between = round(zero_of_line(low, high))
         if quantile(between) >= 0:
             high = between
         else:
             low = between
-    return interpolated(low, high)
+    return zero_of_line(low, high)
 
 
 def probability_of_no_unrelated(rule: PlantedRule, n_samples: int, seed: int = 0) -> float:
-    """How often no set without a true feature does as well as the true features.
+    """How likely no unrelated set, one without a true feature, does as well as the true features.
 
-    It is Σ_e p(e) exp(−Λ(e)): p(e) is the probability that the true features make e errors, and
-    Λ(e) the typical number of unrelated sets with at most e, as if that were a Poisson mean.
+    The probability is Σ_e p(e) exp(−Λ(e)). Here p(e) is the probability that the true features make
+    e errors. Λ(e) is the typical number of unrelated sets with at most e errors; taken as the mean
+    of a Poisson variable, it gives the probability exp(−Λ) that there is none.
 
     Parameters
     ----------
-    rule : that labels follow.
-    n_samples : P.
-    seed : of the tables from which p(e) is taken.
+    rule : the rule that labels follow.
+    n_samples : number of samples.
+    seed : seed of the simulated tables from which p(e) is taken.
     """
-    errors = draw_true_errors(rule, n_samples, seed)  # (tables,) of the true features
+    # Draws from p(e), one for each simulated table: (tables,).
+    errors = draw_true_errors(rule, n_samples, seed)
 
-    # ln Λ takes long: it is computed at some numbers of errors, spread evenly over those that
-    # occur, and interpolated between them.
-    error_grid = np.linspace(errors.min(), errors.max(), ERRORS_TRIED).round().astype(int)
-    error_grid = np.unique(error_grid)
+    # Λ depends on the class sizes, too, which are binomial: some quantiles stand for them all.
     class_sizes = binom.ppf(CLASS_SIZE_QUANTILES, n_samples, 0.5)
     positives = np.clip(class_sizes, 1, n_samples - 1).astype(int).tolist()
-    log_number_rows = [
-        log_typical_sets(
+
+    # ln Λ takes long: compute it on a grid of few numbers of errors, to be interpolated.
+    error_grid = np.linspace(errors.min(), errors.max(), ERRORS_TRIED).round().astype(int)
+    error_grid = np.unique(error_grid)
+    rows_of_grid = []
+    for n_errors in error_grid:
+        row = log_typical_sets(
             n_samples,
-            rule.n_features - rule.n_true,
-            rule.n_true,
+            n_features=rule.n_features - rule.n_true,
+            n_selected=rule.n_true,
             positives=positives,
             errors=int(n_errors),
             intercept=rule.intercept,
         )
-        for n_errors in error_grid
-    ]
-    # A number beyond this is as good as infinite, and interpolation needs finite numbers.
-    log_numbers = np.clip(log_number_rows, -LARGEST_LOG_NUMBER, LARGEST_LOG_NUMBER)
+        rows_of_grid.append(row)
+    # Interpolation needs finite numbers; larger ones would make no difference to exp(−Λ).
+    log_sets = np.clip(rows_of_grid, -LARGEST_LOG_NUMBER, LARGEST_LOG_NUMBER)  # (grid, class sizes)
 
-    # The mean over tables and over class sizes; log_numbers has the shape (grid, class sizes).
+    # The mean of exp(−Λ) over the tables, for each class size; then the mean over class sizes.
     probability_of_class_size = []
-    for log_numbers_on_grid in log_numbers.T:
-        log_number = np.interp(errors, error_grid, log_numbers_on_grid)  # (tables,)
-        probability_of_none = np.exp(-np.exp(log_number))
+    for log_sets_on_grid in log_sets.T:
+        log_sets_of_table = np.interp(errors, error_grid, log_sets_on_grid)  # (tables,)
+        probability_of_none = np.exp(-np.exp(log_sets_of_table))
         probability_of_class_size.append(np.mean(probability_of_none))
     return float(np.mean(probability_of_class_size))
 
 
 def draw_true_errors(rule: PlantedRule, n_samples: int, seed: int = 0) -> Ints:
-    """The fewest errors of a rule on the true features, in simulated tables: (tables,).
+    """Simulate the fewest errors that a rule on the true features makes, in many tables: (tables,).
 
-    How many labels are wrong is not drawn at random for each table, which would scatter more: the
-    numbers are quantiles of the binomial distribution at evenly spaced probabilities.
+    The number of wrong labels of each table is not drawn at random: the tables have the quantiles
+    of its binomial distribution at evenly spaced probabilities, which needs fewer tables for the
+    same accuracy.
+
+    Parameters
+    ----------
+    rule : the rule that labels follow, and their noise.
+    n_samples : number of samples of each table.
+    seed : table k has the seed `seed + k`.
     """
     if rule.noise == 0:
+        # The rule itself makes no error in any table: one entry is enough.
         return np.zeros(1, dtype=np.int64)
     probabilities = (np.arange(TABLES_FOR_ERRORS) + 0.5) / TABLES_FOR_ERRORS
     n_wrong_of_table = binom.ppf(probabilities, n_samples, rule.noise).astype(int).tolist()
@@ -361,8 +399,15 @@ def first_guess(rule: PlantedRule) -> float:
 
 
 def fewest_true_errors(rule: PlantedRule, table: PlantedTable) -> int:
-    """The fewest errors found of a rule on the true features, the first columns of a table."""
+    """The fewest errors that a search finds for a linear rule on the true features.
+
+    Parameters
+    ----------
+    rule : the number of true features, and whether fitted rules have a threshold.
+    table : a simulated table, whose first columns are the true features.
+    """
     true_columns = table.X[:, : rule.n_true]
+    # The fewest errors with at most 1, 2, …, n_true features.
     best = front(
         true_columns,
         table.y,
@@ -374,19 +419,29 @@ def fewest_true_errors(rule: PlantedRule, table: PlantedTable) -> int:
 
 
 def _bracket(is_enough: Callable[[int], bool], guess: float) -> tuple[int, int]:
-    """Two numbers of samples: the first is not enough, the second is.
+    """Find two numbers of samples, of which the first is not enough and the second is.
 
-    From the guess they rise or fall by a constant ratio until the answer changes. If the smallest
-    number possible is enough, it is returned twice.
+    From the guess, the number falls or rises by a constant ratio until the answer changes.
+
+    Parameters
+    ----------
+    is_enough : whether a number of samples is enough.
+    guess : a rough estimate of the number from which on samples are enough.
+
+    Returns
+    -------
+    The two numbers. If `FEWEST_SAMPLES`, the smallest number possible, is enough, both are equal
+    to it.
     """
     high = max(FEWEST_SAMPLES, round(guess))
     low = high
-    # At most one of the two loops runs: downwards if the guess is enough, else upwards.
+    # If the guess is enough, go down; the second loop then ends at once, as `high` is enough.
     while is_enough(low):
         high = low
         if low == FEWEST_SAMPLES:
             return low, high
         low = max(FEWEST_SAMPLES, floor(low / BRACKET_RATIO))
+    # Else go up.
     while not is_enough(high):
         low = high
         high = ceil(high * BRACKET_RATIO)
@@ -407,15 +462,15 @@ def simulate_alone(
 ) -> SampleCount:
     """From how many samples on, in half of all tables, no other set does as well as the true one.
 
-    Every table is a study that grows, and bisection finds from which sample on the true set is
-    alone. The result is the median of these numbers over the tables, with its standard error.
+    Every simulated table is a study that grows: bisection finds the number of samples from which on
+    the true set is alone. The result is the median of these numbers, with its standard error.
 
     Parameters
     ----------
-    rule : that labels follow.
-    guess : about how many samples.
-    n_tables : to simulate.
-    seed : of the tables.
+    rule : the rule that labels follow.
+    guess : a rough estimate of the result.
+    n_tables : number of tables to simulate.
+    seed : table k has the seed `seed + k`.
     progress : called with (tables done, tables).
     """
     counts = []
@@ -425,8 +480,9 @@ def simulate_alone(
             progress(table_number + 1, n_tables)
     counts.sort()
 
-    # Of n tables n/2 ± √n/2 lie below the true median, as a fair coin falls heads: the counts at
-    # these two ranks are two standard errors apart.
+    # The standard error of the median. Each of the n counts lies below the true median with
+    # probability one half, so that n/2 ± √n/2 of them do (mean and standard deviation). The counts
+    # at these two ranks are about two standard errors apart.
     rank_deviation = sqrt(n_tables) / 2
     lower = counts[max(0, floor(n_tables / 2 - rank_deviation))]
     upper = counts[min(n_tables - 1, ceil(n_tables / 2 + rank_deviation) - 1)]
@@ -434,7 +490,14 @@ def simulate_alone(
 
 
 def _samples_until_alone(rule: PlantedRule, guess: float, seed: int) -> float:
-    """From how many samples on no other set does as well as the true one, in one growing study."""
+    """From how many samples on no other set does as well as the true one, in one growing study.
+
+    Parameters
+    ----------
+    rule : the rule that labels follow.
+    guess : a rough estimate of the result.
+    seed : seed of the study.
+    """
 
     @cache
     def is_alone(n_samples: int) -> bool:
@@ -442,6 +505,8 @@ def _samples_until_alone(rule: PlantedRule, guess: float, seed: int) -> float:
         table = rule.draw(n_samples, n_columns=rule.n_features, seed=seed)
         return true_set_is_alone(rule, table)
 
+    # Bisection, with the true set not yet alone at `low`, and alone at `high`. It ends at a small
+    # share of the number itself, because studies differ by much more.
     low, high = _bracket(is_alone, guess)
     while high - low > max(1, ALONE_RESOLUTION * high):
         middle = (low + high) // 2
@@ -473,21 +538,23 @@ def unrelated_set_does_as_well(rule: PlantedRule, table: PlantedTable) -> bool:
 def _others_do_as_well(
     rule: PlantedRule, table: PlantedTable, errors: int, left_out: list[int]
 ) -> bool:
-    """Whether a search finds a set as good as the true one among the other columns.
+    """Whether a search without some columns finds a set of features as good as the true one.
 
-    As good means at most `errors` errors with at most as many features.
+    As good means: at most as many features, and at most as many errors.
 
     Parameters
     ----------
-    errors : of the true set.
+    rule : the number of true features, and whether fitted rules have a threshold.
+    table : a simulated table.
+    errors : the errors of the true set.
     left_out : columns of the table that the search may not use.
     """
-    rival = search(
+    result = search(
         np.delete(table.X, left_out, axis=1),
         table.y,
         intercept=rule.intercept,
         errors=errors,
-        target=rule.n_true,
+        target=rule.n_true,  # it stops at a set of at most this size
         budget=SWAPS_FOR_RIVALS,
     )
-    return rival.rule.errors <= errors and rival.rule.n_selected <= rule.n_true
+    return result.rule.errors <= errors and result.rule.n_selected <= rule.n_true

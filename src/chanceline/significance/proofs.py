@@ -62,9 +62,16 @@ def _declared_errors_proof(plan: Plan, observed: ObservedFit) -> Proof:
 
 
 def _stage2_proofs(plan: Plan, observed: ObservedFit) -> list[Proof]:
-    """The proofs of stage 2: by errors counted after looking, and by the best single feature.
+    """The proofs of stage 2 of the test: by errors counted after looking, and by one feature.
 
-    The p-value of each is doubled, because the two share the stage.
+    A proof is a p-value bounded without shuffles. Those of stage 2 are doubled, because two proofs
+    share the level of the stage (Bonferroni).
+
+    Parameters
+    ----------
+    plan : the level of stage 2, and the names of features.
+    observed : the rules and the p-values that were found for the observed labels; its `stage2` is
+        None if stage 2 was not needed.
     """
     proofs: list[Proof] = []
     if observed.stage2 is None:
@@ -83,8 +90,9 @@ def _stage2_proofs(plan: Plan, observed: ObservedFit) -> list[Proof]:
             stage=Stage.ONE_FEATURE,
             log10_p=observed.stage2.log10_feature,
             features=(observed.feature.name,),
-            errors=None,
+            errors=None,  # this proof counts no errors
             share=plan.spending.stage2_level,
         )
         proofs.append(one_feature)
+    # As p-values are logarithms, adding log₁₀ 2 doubles them.
     return [replace(proof, log10_p=proof.log10_p + LOG10_2) for proof in proofs]

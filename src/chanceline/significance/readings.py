@@ -193,18 +193,21 @@ class Draws:
 def read_draws(
     draws: Draws, *, stop_after: int | None = None, max_errors: int = 0
 ) -> PermutationReading:
-    """The p-value of drawn labellings, with its interval and how it came about.
+    """The Monte Carlo p-value of shuffled labels, with its interval and the draws it rests on.
 
-    An exceedance is a draw that did as well as the observed labels, or better. Draws after the
-    `stop_after`-th exceedance do not count.
+    An exceedance is a draw (a shuffled labelling) that did as well as the observed labels, or
+    better. Draws after the `stop_after`-th exceedance do not count.
 
     Parameters
     ----------
-    draws : in their order.
-    stop_after : the number of exceedances at which drawing ends; None if it does not.
-    max_errors : the errors with which a set still counts in `null_sizes`.
+    draws : what came of every draw, in the order in which they were made.
+    stop_after : the number of exceedances at which drawing ends; None if only the number of draws
+        ends it.
+    max_errors : a set of features with more errors does not separate: it is None in `null_sizes`,
+        the list of the set sizes found on shuffled labels.
     """
-    # How many draws count. If drawing stopped at an exceedance, the p-value has another estimate.
+    # How many draws count, and the estimate. It differs if the number of draws was random because
+    # drawing stopped at an exceedance.
     exceedances = np.flatnonzero(draws.as_good)  # their positions among the draws
     if stop_after is not None and len(exceedances) >= stop_after:
         done = int(exceedances[stop_after - 1]) + 1
@@ -217,7 +220,7 @@ def read_draws(
     return PermutationReading(
         pvalue=estimate.pvalue,
         interval=(estimate.low, estimate.high),
-        floor=1 / (1 + draws.requested),
+        floor=1 / (1 + draws.requested),  # the smallest p-value that could come out
         observed=draws.observed,
         exceedances=estimate.n_exceedances,
         done=done,

@@ -74,31 +74,31 @@ class ReplicaReading(Result):
 def replica_reading(
     n_samples: int, n_features: int, n_selected: int, positives: int, intercept: bool
 ) -> ReplicaReading:
-    """Compare the load of a table, samples per feature, with two capacities of noise.
+    """Compare the load of a table, α = samples per feature, with two capacities of noise.
 
-    The load is `alpha`. A capacity is the largest load at which noise is separated by a set of
-    `n_selected` features: by one taken at random (`alpha_typical`), or by the best of all such sets
-    (`alpha_chosen`). Both depend only on the density `rho`, the share of the features that are
-    selected.
+    A capacity is the largest load at which a set of `n_selected` features separates random labels:
+    a set taken at random (`alpha_typical`), or the best of all such sets (`alpha_chosen`). Both
+    depend only on the density ρ, the share of the features that are selected.
 
     Parameters
     ----------
     n_samples, n_features : shape of the table.
-    n_selected : features of the set.
-    positives : samples of the positive class.
+    n_selected : number of features in the set.
+    positives : number of samples in the positive class.
     intercept : whether the rule has a free threshold.
     """
     alpha = n_samples / n_features
     rho = n_selected / n_features
-    # Cover: a set taken at random separates up to two samples per selected feature.
+    # Cover (1965): a set taken at random separates up to two samples per selected feature.
     alpha_typical = 2 * rho
-    alpha_chosen = _capacity_of_best_set(rho)
+    alpha_chosen = _capacity_of_best_set(rho)  # None if the theory could not be solved
 
-    # How many features noise of this shape needs; None if the theory could not be solved.
+    # How many features separate random labels in a table of this shape: for a finite table, and
+    # (below) in the limit of many features. None if the equations were not solved.
     noise = if_converged(
         lambda: chance_size(n_samples, n_features, positives=positives, intercept=intercept)
     )
-    # The same in the limit of many features; None if not even all features separate such noise.
+    # The limit is infinite if not even all features separate random labels.
     size_in_limit = None
     if noise is not None and math.isfinite(noise.asymptotic):
         size_in_limit = noise.asymptotic

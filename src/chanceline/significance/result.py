@@ -314,13 +314,15 @@ class SeparationTest(Result):
     def explorer(self) -> str:
         """The URL fragment `#N=…&P=…` that opens the explorer at the separating set.
 
-        It goes after the address of the page that `chanceline explore` writes. Empty if there is no
-        set, or if the explorer would show a proof that this test does not have.
+        The explorer is the interactive page that `chanceline explore` writes; the fragment goes
+        after its address. It is empty if there is no set, or if the explorer's bound would convince
+        although that of this test does not.
         """
         if self.separating.n_selected == 0:
             return ""
         bound = self.separating.bound
-        # The explorer takes fewer errors than samples (than groups, if samples are grouped).
+        # The explorer allows at most `n_samples − 1` errors, where `n_samples` counts groups if
+        # samples are grouped: a rule can make more errors than that.
         errors = min(self.separating.errors, bound.n_samples - 1)
         if self._explorer_overstates(errors):
             return ""
@@ -339,18 +341,19 @@ class SeparationTest(Result):
     def _explorer_overstates(self, errors: int) -> bool:
         """Whether the explorer's bound for the separating set convinces, but this test's does not.
 
-        The explorer knows no blocks and no covariates, and takes the errors as fixed beforehand.
+        The explorer, an interactive page, knows no blocks and no covariates, and treats the errors
+        as fixed beforehand. So its bound can be smaller than that of the test.
 
         Parameters
         ----------
-        errors : those that the explorer is told.
+        errors : the number of errors that the explorer is given.
         """
         bound_of_test = self.separating.bound
-        # Computed without the blocks of the test.
+        # The same numbers, but without blocks.
         bound_of_explorer = chance_bound(
-            bound_of_test.n_samples,
-            bound_of_test.n_features,
-            bound_of_test.n_selected,
+            n_samples=bound_of_test.n_samples,
+            n_features=bound_of_test.n_features,
+            n_selected=bound_of_test.n_selected,
             errors=errors,
             positives=bound_of_test.positives,
             null=bound_of_test.null,
@@ -379,7 +382,8 @@ class SeparationTest(Result):
         """The result as plain values, for JSON.
 
         It has all fields, some properties, and the settings that were in force. The list of
-        alternatives is cut after the first `MAX_ALTERNATIVES`.
+        alternatives (other sets that are as good) is cut after the first `MAX_ALTERNATIVES`; their
+        full number is `n_alternatives`.
         """
         null_sizes = [] if self.permutation is None else list(self.permutation.null_sizes)
         return {
@@ -392,11 +396,14 @@ class SeparationTest(Result):
         }
 
     def _settings_in_force(self) -> dict[str, Any]:
-        """The settings, with what was decided where they left it open."""
+        """The user's settings for JSON, with the values that the test chose where they were open.
+
+        The levels of the stages are added: how much of the significance level each may spend.
+        """
         settings = self.settings.to_dict()
         return {
             **settings,
-            # The user's own search, or else the method of ours.
+            # The user's own search function, or else the name of the built-in method.
             "search": settings["search"] or settings["method"],
             "errors": self.errors_declared,
             "units": self.n_units,
@@ -404,7 +411,7 @@ class SeparationTest(Result):
             "stage1_level": self.spending.stage1_level,
             "stage1_used": self.spending.stage1_used,
             "stage2_level": self.spending.stage2_level,
-            # Their former names, for one version.
+            # The three levels by their former names, kept for one version.
             "bound_share": self.spending.stage1_level,
             "bound_spent": self.spending.stage1_used,
             "later_share": self.spending.stage2_level,
@@ -425,6 +432,7 @@ class SeparationTest(Result):
     @property
     def plain_sentence(self) -> str:
         """The result in one sentence, for a reader who knows no statistics."""
+        # With fewer units than samples, units are groups of samples.
         n_groups = self.n_units if self.n_units < self.n_samples else None
         return plain_sentence(
             PlainFacts(

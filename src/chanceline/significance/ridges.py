@@ -120,7 +120,10 @@ class PrincipalAxes(NamedTuple):
 
 
 def principal_axes(columns: Floats) -> PrincipalAxes:
-    """The principal axes of the columns of a matrix Z, from the smaller of ZZᵀ and ZᵀZ.
+    """The eigenvectors u of ZZᵀ and their eigenvalues d > 0, from the smaller of ZZᵀ and ZᵀZ.
+
+    The eigenvectors are the principal axes of the columns of Z. The eigenvalue of an axis is the
+    sum of the columns' squares along it.
 
     Parameters
     ----------
@@ -128,11 +131,11 @@ def principal_axes(columns: Floats) -> PrincipalAxes:
     """
     n_coordinates, n_columns = columns.shape
     if n_columns >= n_coordinates:
-        # A `ColumnTable` adds up ZZᵀ over chunks of columns. Its eigenvectors are the axes.
+        # `ColumnTable.gram` adds up ZZᵀ over chunks of columns, which saves memory.
         products = ColumnTable(SlicedColumns(columns)).gram()  # (coordinates, coordinates)
         return _axes_of_products(products)
 
-    # ZᵀZ has the same eigenvalues d. If v is its eigenvector, then Zv/√d is one of ZZᵀ.
+    # ZᵀZ has the same positive eigenvalues d. If v is its eigenvector, Zv/√d is that of ZZᵀ.
     products = columns.T @ columns  # (columns, columns)
     vectors, squared_lengths = _axes_of_products(products)
     axes = columns @ vectors / np.sqrt(squared_lengths)
@@ -147,15 +150,16 @@ def _axes_of_products(products: Floats) -> PrincipalAxes:
 
 
 def ridge_of_share(squared_lengths: Floats, share: float) -> float:
-    """The ridge λ at which a regression has a given share of the free parameters it could have.
+    """The ridge λ at which a regression has a given number of effective parameters.
 
-    It solves Σ_i d_i/(d_i + λ) = share · (number of axes): without a ridge every axis has one free
-    parameter, with a ridge it has less.
+    An axis counts d_i/(d_i + λ) effective parameters: 1 without a ridge, less with one. λ solves
+
+        Σ_i d_i/(d_i + λ) = share · (number of axes).
 
     Parameters
     ----------
-    squared_lengths : (axes,) d_i > 0, the sum of squares along each axis.
-    share : between 0 and 1, ends excluded.
+    squared_lengths : (axes,) d_i > 0, the sum of the columns' squares along each principal axis.
+    share : the effective parameters as a share of the number of axes, strictly between 0 and 1.
     """
     n_parameters = share * len(squared_lengths)
 
@@ -163,9 +167,9 @@ def ridge_of_share(squared_lengths: Floats, share: float) -> float:
         shrinkages = squared_lengths / (squared_lengths + exp(log_ridge))
         return float(shrinkages.sum()) - n_parameters
 
-    # One axis has exactly the share at λ = d·(1 − share)/share. For the smallest d that λ leaves
-    # every axis the share or more, and for the largest d the share or less: the solution lies
-    # between the two. The bracket is wider by a factor of 2 on both sides, for rounding.
+    # Bracket the solution. A single axis has d/(d + λ) = share at λ = d·(1 − share)/share. With the
+    # λ of the smallest d all axes have at least the share; with that of the largest d all have at
+    # most the share. The factor 2 on both sides is for rounding.
     ridge_per_length = (1 - share) / share
     lowest = log(squared_lengths.min() * ridge_per_length / 2)
     highest = log(squared_lengths.max() * ridge_per_length * 2)

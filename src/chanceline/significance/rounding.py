@@ -55,24 +55,27 @@ class Inequality:
 
 
 def shortest_inequality(rule: Rule | PredictionRule, columns: Floats) -> Inequality:
-    """The rule w·x > t in as few digits as classify every sample as the rule does; at least three.
+    """Write a rule as an inequality w·x > t, in as few digits as classify every sample the same.
+
+    There are at least `MIN_DIGITS` significant digits. The inequality is divided by the largest
+    weight, which so becomes ±1.
 
     Parameters
     ----------
-    rule : with a weight other than zero.
-    columns : (samples, features of the rule).
+    rule : a linear rule with at least one weight other than zero; positive where w·x + bias > 0.
+    columns : (samples, features of the rule) the samples to classify.
     """
-    is_positive = columns @ rule.weights + rule.bias > 0
+    is_positive = columns @ rule.weights + rule.bias > 0  # (samples,)
     weights = rule.weights
     threshold = -rule.bias
     sign = ">"
     if np.all(rule.weights <= 0):
-        # Without minus signs: both sides times −1, which turns the inequality round.
+        # No weight is positive: multiply both sides by −1, which turns the sign around.
         weights = -weights
         threshold = -threshold
         sign = "<"
 
-    # The largest weight becomes ±1. In the format, `z` writes 0 for −0, and `g` the digits.
+    # In the format specification, `z` writes −0 as 0, and `g` gives the significant digits.
     largest = float(np.abs(weights).max())
     for digits in range(MIN_DIGITS, MAX_DIGITS + 1):
         rounded = Inequality(
@@ -84,8 +87,8 @@ def shortest_inequality(rule: Rule | PredictionRule, columns: Floats) -> Inequal
         if np.array_equal(rounded.calls_positive(columns), is_positive):
             return rounded
 
-    # Even with all digits some sample is on the other side, because dividing by the largest weight
-    # rounds, too. The weights are written as they are.
+    # Even with all digits some sample is classified differently, because the division by the
+    # largest weight rounds, too: write the weights undivided.
     return Inequality(
         weights=tuple(repr(float(weight)) for weight in weights),
         threshold=repr(float(threshold)),

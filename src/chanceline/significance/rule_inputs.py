@@ -58,7 +58,11 @@ class RuleInputs:
 def rule_inputs(
     data: Dataset | OutcomeTable, features: Sequence[str], of_first_rule: Sequence[str]
 ) -> RuleInputs:
-    """What is kept of a table to apply its rules to new samples and to compare these with it.
+    """Collect what must be kept of a table to apply its rules to new samples.
+
+    This is: the recipe, which turns the cells of a file into the numbers of the table; the ranges
+    of the features, to warn of unusual new values; and digests of the rows, to recognise samples
+    that the rule was made from.
 
     Parameters
     ----------
@@ -66,21 +70,24 @@ def rule_inputs(
     features : names of the features of all rules.
     of_first_rule : names of the features of the rule to use, in its order.
     """
+    # Without a recipe of its own, the table takes numbers as they are.
     recipe = data.recipe or plain_recipe(data.feature_names)
     column_of_name = {name: column for column, name in enumerate(data.feature_names)}
     columns = [column_of_name[name] for name in features]
     columns_of_first_rule = [column_of_name[name] for name in of_first_rule]
-    values_for_rules = data.X[:, columns]  # (samples, features of rules)
+    values_for_rules = data.X[:, columns]  # (samples, features of all rules)
 
-    # Values as the file has them, before the transform, unless that takes whole rows.
+    # Ranges are those of the values in the file, before a transform such as a logarithm. If the
+    # transform works on whole rows, such as dividing by the row's sum, they are those after it.
     values_of_file = values_for_rules
     if recipe.untransformed is not None and not recipe.looks_at_rows:
         values_of_file = recipe.untransformed[:, recipe.column_numbers(features)]
 
-    # A new value has a rank among those of the table.
+    # If features are ranks, a new value gets its rank among the sorted values of the table.
     ranked_values: dict[str, Floats] = {}
     if recipe.transform == "rank":
-        ranked_values = dict(zip(features, np.sort(values_of_file, axis=0).T, strict=True))
+        sorted_columns = np.sort(values_of_file, axis=0).T  # (features, samples)
+        ranked_values = dict(zip(features, sorted_columns, strict=True))
     return RuleInputs(
         recipe=recipe.for_features(features),
         means=dict(zip(features, values_for_rules.mean(axis=0).tolist(), strict=True)),

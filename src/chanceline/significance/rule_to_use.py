@@ -96,13 +96,16 @@ class RuleToUse(PredictionRule):
         return expected.knows_something or expected.rate < expected.majority_error
 
     def summary(self) -> str:
-        """`better than guessing, AUC 0.98 (…); CV error 16 % (…), … (rule of 1 feature)`."""
-        expected = self.expected_error
+        """What to expect of the rule on new samples, in one line.
+
+        `better than guessing, AUC 0.98 (…); CV error 16 % (…), … (rule of 1 feature)`.
+        """
+        expected = self.expected_error  # None if the rule was not cross-validated
         size = self._size_in_words()
         if expected is None:
             return f"{size}, not cross-validated (too few samples of a class)"
         if not self.features:
-            # A rule without features ranks nothing, and always names the same class.
+            # A rule without features always names the same class: it has no AUC.
             return f"not clearly better than guessing; {expected.summary()} ({size})"
         text = f"{knowledge_in_words(expected)}; {worth_in_words(expected)}"
         if expected.covariates_rate is not None:
@@ -110,10 +113,11 @@ class RuleToUse(PredictionRule):
         return f"{text} ({size})"
 
     def _size_in_words(self) -> str:
-        """`rule of 3 features`, and how much better or worse a rule of the other kind is.
+        """How many features the rule has, and how a rule of the other kind compares.
 
-        The other kind has many features if this rule has few, and few if it has many. It is left
-        out if the two were not compared, or if this rule knows nothing.
+        A rule uses few features, or all of them (it is dense). The comparison is left out if
+        cross-validation did not compare the two kinds, or if this rule is not useful. An example
+        without it is `rule of 3 features`.
         """
         n_features = len(self.features)
         if n_features == 0:
@@ -125,30 +129,36 @@ class RuleToUse(PredictionRule):
         if expected is None or expected.few_minus_many is None or not self.may_be_useful:
             return text
 
+        # `few_minus_many` is the difference of the two kinds' cross-validated errors.
         if self.few is None:
             # This rule is the one on few features.
-            other_size = other_size_in_words(
+            comparison = other_size_in_words(
                 n_features, expected.few_minus_many, rule_has_many=False
             )
         else:
-            # This rule is on all features, and has one on few beside it.
+            # This rule uses all features; `few` is the other rule.
             n_few = len(self.few.support)
-            other_size = other_size_in_words(n_few, expected.few_minus_many, rule_has_many=True)
-        return f"{text}; {other_size}"
+            comparison = other_size_in_words(n_few, expected.few_minus_many, rule_has_many=True)
+        return f"{text}; {comparison}"
 
 
 def usable_rule(plan: Plan) -> RuleToUse:
-    """The rule for new samples, cross-validated and in words.
+    """Make the rule for new samples: fitted to all samples, cross-validated, and put into words.
 
-    A rule on many features has one on few beside it, for those who want to measure less.
+    If the rule uses many features, there is a second rule on few, for users who want to measure
+    less.
+
+    Parameters
+    ----------
+    plan : the table and the settings.
     """
-    # The rule, fitted on all samples.
+    # Fit the rule to all samples. The second rule is None if the first has few features.
     data = plan.data
     fitted, rule_of_few_features = _fitted_rules(plan)
     scores = fitted.scores(data.X, _blocks_or_pairs(data), data.covariates)  # (samples,)
     is_wrong = (scores > 0) != (data.y > 0)
 
-    # What to expect of it on new samples.
+    # Cross-validate, to know what to expect on new samples.
     expected = expected_error(
         data.X,
         data.y,
@@ -157,14 +167,15 @@ def usable_rule(plan: Plan) -> RuleToUse:
         n_jobs=plan.settings.n_jobs,
     )
 
-    # How stable the choice of its features is, and which others could replace them.
+    # How stable the choice of features is, and which other features could replace each of them.
     stability = _selection_stability(plan, fitted)
     surrogates = {
         data.feature_names[reading.feature]: plan.names_of(reading.surrogates)
         for reading in stability.readings
     }
 
-    # In words, as a formula, and as a scorecard if one was asked for.
+    # The rule in words and as a formula for spreadsheets, and with small whole weights (a
+    # scorecard) if the user asked for it.
     few_text = ""
     if rule_of_few_features is not None:
         few_text = _sentence(plan, rule_of_few_features)
@@ -215,16 +226,18 @@ def _with_names(plan: Plan, rule: PredictionRule) -> PredictionRule:
 
 
 def _selection_stability(plan: Plan, rule: PredictionRule) -> SelectionStability:
-    """How often random halves of the samples select the rule's features, and what replaces them.
+    """How often rules made from random halves of the samples select the features of this rule.
 
-    If the rule has many features, only those with the largest weights are looked at.
+    The result also names features that could replace them. If the rule uses all features, only
+    those with the largest weights are examined.
     """
     data = plan.data
     return selection_stability(
         data.X,
         data.y,
         _heaviest_features(rule, data.X),
-        **sample_roles(plan),
+        **sample_roles(plan),  # groups, blocks, covariates, encoder, seed
+        # Halves are fitted as the rule itself was.
         penalty=rule.penalty,
         family=rule.family,
     )

@@ -85,7 +85,13 @@ def weighted_rules(result: SeparationTest) -> list[WeightedRule]:
 
 
 def _from_prediction(rule: PredictionRule, role: RuleRole) -> WeightedRule:
-    """The weights of a rule for new samples, as rows can be made of them."""
+    """Collect the weights of a cross-validated rule, to be listed as rows of a table.
+
+    Parameters
+    ----------
+    rule : a rule for new samples, with weights of features and covariates, and biases of blocks.
+    role : which of the result's rules it is.
+    """
     return WeightedRule(
         role=role,
         features=rule.features,
@@ -109,12 +115,16 @@ def _from_separating(separating: Separating) -> WeightedRule:
 
 
 def weight_rows(rule: WeightedRule) -> list[WeightRow]:
-    """Every weight of a rule: features, terms of covariates, bias, biases of blocks."""
-    rows = [
-        WeightRow(TermKind.FEATURE, name, weight, "the value in the table")
-        for name, weight in zip(rule.features, rule.weights, strict=True)
-    ]
+    """List every weight of a rule with what it is multiplied by, or when it is added.
+
+    The order is: features, terms of covariates, the bias, and the biases of blocks. In its block,
+    the bias of a block takes the place of the bias.
+    """
+    rows = []
+    for name, weight in zip(rule.features, rule.weights, strict=True):
+        rows.append(WeightRow(TermKind.FEATURE, name, weight, "the value in the table"))
     rows += covariate_rows(rule)
+
     bias_meaning = "added to the sum"
     if rule.block_biases:
         bias_meaning = "added to the sum for the average block"
@@ -126,7 +136,10 @@ def weight_rows(rule: WeightedRule) -> list[WeightRow]:
 
 
 def covariate_rows(rule: WeightedRule) -> list[WeightRow]:
-    """The weights of covariates, one for each term."""
+    """A row for each covariate term: its name, its weight, and how its value is computed.
+
+    Terms are the columns of numbers that covariates become; a covariate can have several.
+    """
     terms: list[str] = []
     meanings: list[str] = []
     for covariate in rule.encoder.covariates:
@@ -139,17 +152,22 @@ def covariate_rows(rule: WeightedRule) -> list[WeightRow]:
 
 
 def term_meanings(covariate: Covariate) -> list[str]:
-    """How the terms of a covariate are computed from its value, in words and with all digits."""
+    """How the terms of a covariate are computed from its value, in words.
+
+    Terms are the columns of numbers that the covariate becomes. Means and standard deviations have
+    all digits, so that the terms can be computed again exactly.
+    """
     name = covariate.name
     if isinstance(covariate, Category):
-        # The first level has no term: all others are 0 then.
+        # An indicator of every level but the first, for which all indicators are 0.
         return [f"1 where {name} is {level}, else 0" for level in covariate.levels[1:]]
     if isinstance(covariate, QuadraticNumber):
+        # The standardized number, clipped to ±reach, and its square.
         mean = repr(covariate.mean)
         spread = repr(covariate.spread)
         reach = f"{covariate.reach:g}"
-        z = f"({name} - {mean})/{spread}, between -{reach} and {reach}"
-        return [z, f"the square of z({name})"]
+        standardized = f"({name} - {mean})/{spread}, between -{reach} and {reach}"
+        return [standardized, f"the square of z({name})"]
     return ["the value in the table"]
 
 

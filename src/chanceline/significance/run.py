@@ -121,6 +121,8 @@ def separation_test(  # noqa: PLR0913
         when workers died again and again: what the shuffles done so far say, with
         `permutation.interrupted` (or `interrupted`) set.
     """
+    # The arguments can describe a table in several ways (arrays, a file with names of columns, a
+    # table that was read): bring them to one form.
     given_roles = {"blocks": blocks, "groups": groups, "pairs": pairs, "adjust": adjust}
     arguments = TestArguments(
         X=X,
@@ -137,6 +139,8 @@ def separation_test(  # noqa: PLR0913
     )
     table, setting_changes = table_from_arguments(arguments)
     settings = replace(settings or TestSettings(), **setting_changes)
+
+    # An `OutcomeTable` has an outcome other than two classes.
     if isinstance(table, OutcomeTable):
         return run_outcome_test(table, features, settings, progress)
     plan = make_plan(table, features, settings)
@@ -177,16 +181,23 @@ def judge(
 def run_test(plan: Plan, progress: Progress | None = None) -> SeparationTest:
     """Run the test; if a column looks like the outcome itself, run it without that column, too.
 
-    The result is that of the whole table. A question about the column, with the verdict without it,
-    is put before its other findings.
+    The result is that of the whole table. Its first finding is then a question about the suspected
+    columns, which tells the verdict without them.
+
+    Parameters
+    ----------
+    plan : the checked table, and everything that was fixed beforehand.
+    progress : called with (shuffles done, shuffles at most).
     """
     result = run_stages(plan, progress)
     if plan.features_are_given or result.interrupted:
+        # The user chose the features, or does not want to wait for a second test.
         return result
     suspected_outcomes = outcome_columns(plan.data.X, plan.data.y)
     if len(suspected_outcomes.columns) == 0:
         return result
 
+    # The test without the suspected columns; None if no other columns are left to test.
     result_without = None
     smaller_plan = plan_without(plan, suspected_outcomes.columns)
     if smaller_plan is not None:
@@ -198,15 +209,20 @@ def run_test(plan: Plan, progress: Progress | None = None) -> SeparationTest:
 def run_stages(plan: Plan, progress: Progress | None = None) -> SeparationTest:
     """Run the stages of the p-value, make the rule for new samples, and decide the verdict.
 
-    After Ctrl-C, or if memory or workers run out, the result has what was done until then: what the
-    stages gave is never lost by what comes later.
+    If Ctrl-C, lack of memory or lost workers end a later step, the result still has everything that
+    the steps before it gave.
+
+    Parameters
+    ----------
+    plan : the checked table, and everything that was fixed beforehand.
+    progress : called with (shuffles done, shuffles at most).
     """
-    # The p-value.
+    # The p-value, by proofs and shuffles.
     results = results_of_stages(plan, progress)
     unfinished = Unfinished.LOST_WORKERS if results.shuffles.lost_workers else None
     interrupted = results.shuffles.interrupted
 
-    # The rule for new samples. A search of the user's own has its own rule.
+    # The rule for new samples. A user's own search function brings a rule of its own.
     rule = None
     wants_rule = plan.settings.expected_error and plan.settings.search is None
     if wants_rule and not interrupted:
@@ -215,6 +231,7 @@ def run_stages(plan: Plan, progress: Progress | None = None) -> SeparationTest:
         except KeyboardInterrupt:
             interrupted = True
         except LATE_FAILURES as error:
+            # Memory or workers ran out: the result goes without a rule, and a finding tells why.
             unfinished = cause_of(error)
             plan = replace(plan, findings=(*plan.findings, missing_rule_finding(unfinished)))
 
@@ -222,7 +239,7 @@ def run_stages(plan: Plan, progress: Progress | None = None) -> SeparationTest:
     result = conclude(plan, results, rule, interrupted=interrupted)
     result = replace(result, unfinished=unfinished)
 
-    # If there is structure: how often halves of the samples select the features named.
+    # If there is structure, add how often random halves of the samples select the features named.
     if rule is None or result.verdict is not Verdict.STRUCTURE:
         return result
     try:
@@ -234,9 +251,19 @@ def run_stages(plan: Plan, progress: Progress | None = None) -> SeparationTest:
 
 
 def results_of_stages(plan: Plan, progress: Progress | None = None) -> StageResults:
-    """The path and the proofs of the observed labels, and the shuffles if they are needed."""
-    # The first batch of labellings has the path of the observed labels, and is followed anyway.
+    """Run the stages of the p-value: proofs, and then shuffles if no proof convinces.
+
+    A proof is a p-value bounded without shuffles.
+
+    Parameters
+    ----------
+    plan : the checked table, and everything that was fixed beforehand.
+    progress : called with (shuffles done, shuffles at most).
+    """
+    # The stepwise path of the observed labels. It comes with a first batch of shuffles, which are
+    # made in any case.
     path, first_losses = first_batch(plan)
+    # The proofs, from rules that fit the observed labels.
     observed = fit_observed(plan, path)
     if shuffles_are_needed(plan, observed):
         shuffles = shuffle_labels(plan, path, first_losses, progress)

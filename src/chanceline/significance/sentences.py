@@ -38,10 +38,11 @@ def rule_sentence(
 
     Parameters
     ----------
+    rule : a linear rule, found by a search or made for new samples.
     X : (samples, all features of the table). Numbers are rounded only so far that the sentence
         classifies these samples as the rule does.
-    names : of all features.
-    classes : the negative and the positive one.
+    names : names of all features of the table.
+    classes : the names of the negative and the positive class, in this order.
     """
     negative, positive = classes
     columns = X[:, rule.support].astype(float)  # (samples, features of the rule)
@@ -51,6 +52,7 @@ def rule_sentence(
         constant = positive if rule.bias > 0 else negative
         sentence = f"predict {constant} always"
     elif isinstance(rule, PredictionRule) and rule.dense:
+        # A rule on all features: the sentence names only those with the largest weights.
         sentence = f"predict {positive} if {_dense_condition(rule, columns, names_in_rule)}"
     else:
         sentence = f"predict {positive} if {_sparse_condition(rule, columns, names_in_rule)}"
@@ -67,21 +69,30 @@ def _dense_condition(rule: PredictionRule, columns: Floats, names: Sequence[str]
 
 
 def _sparse_condition(rule: Rule | PredictionRule, columns: Floats, names: Sequence[str]) -> str:
-    """`0.52·g1 − 0.31·g7 > 0.0945`; features whose weight rounds to 0 are left out."""
+    """The condition of a rule: `0.52·g1 − 0.31·g7 > 0.0945`.
+
+    Features whose weight rounds to 0 are left out. Minus signs are typographic ones (`−`).
+
+    Parameters
+    ----------
+    rule : a linear rule with a weight other than zero.
+    columns : (samples, features of the rule) by which numbers are rounded.
+    names : names of the rule's features.
+    """
     inequality = shortest_inequality(rule, columns)
-    text = ""
-    for name, weight_text in names_with_weights(inequality, names):
-        is_negative = weight_text.startswith("-")
-        term = _term(weight_text.lstrip("-"), name)
-        if text:
-            operator = MINUS if is_negative else "+"
-            text += f" {operator} {term}"
-        elif is_negative:
-            text = f"{MINUS}{term}"
+    total = ""
+    for name, weight in names_with_weights(inequality, names):
+        # Weights are decimal numbers as text.
+        is_negative = weight.startswith("-")
+        term = _term(weight.lstrip("-"), name)
+        is_first = not total
+        if is_first:
+            total = f"{MINUS}{term}" if is_negative else term
         else:
-            text = term
+            operator = MINUS if is_negative else "+"
+            total += f" {operator} {term}"
     threshold = inequality.threshold.replace("-", MINUS)
-    return f"{text} {inequality.sign} {threshold}"
+    return f"{total} {inequality.sign} {threshold}"
 
 
 def _term(size: str, name: str) -> str:
@@ -108,32 +119,33 @@ def _samples_on_threshold(rule: Rule | PredictionRule, columns: Floats) -> str:
 
 
 def card_sentence(card: Scorecard, X: AnyTable, names: Sequence[str], positive: object) -> str:
-    """The scorecard in words.
+    """A scorecard, a rule with small whole points, as a sentence.
 
     `2 points for every 1.3 of g1, −1 point for every 40 of g7; ill above 3.5 points (9 errors, 1
     more than the rule)`.
 
     Parameters
     ----------
+    card : the scorecard. A feature gives its points once for every `step` of its value.
     X : (samples, all features). The threshold has only as many digits as it takes to classify
         these samples as the scorecard does.
-    names : of all features.
+    names : names of all features of the table.
     positive : the class above the threshold.
     """
     # The points of every feature.
-    parts = []
+    clauses = []
     for column, points, step in zip(card.support, card.points.tolist(), card.steps, strict=True):
         number = f"{points}".replace("-", MINUS)
         noun = "point" if abs(points) == 1 else "points"
-        parts.append(f"{number} {noun} for every {step:g} of {names[column]}")
+        clauses.append(f"{number} {noun} for every {step:g} of {names[column]}")
 
     # The threshold, and the errors compared with those of the rule.
     totals = (X[:, card.support] / card.steps) @ card.points  # (samples,)
     threshold = shortest_threshold(totals, card.threshold).replace("-", MINUS)
-    additional_errors = card.loss  # beside those of the rule
-    compared = f"{_compared_with_rule(additional_errors)} the rule"
-    errors = f"{plural(card.errors, 'error')}, {compared}"
-    return f"{', '.join(parts)}; {positive} above {threshold} points ({errors})"
+    additional_errors = card.loss  # errors of the scorecard minus errors of the rule
+    comparison = f"{_compared_with_rule(additional_errors)} the rule"
+    errors = f"{plural(card.errors, 'error')}, {comparison}"
+    return f"{', '.join(clauses)}; {positive} above {threshold} points ({errors})"
 
 
 def _compared_with_rule(additional_errors: int) -> str:

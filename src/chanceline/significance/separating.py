@@ -74,14 +74,16 @@ class Separating(Result):
     def summary(self) -> str:
         """`3 of 200 features separate all 60 samples; in pure noise of this size about 6 …`."""
         features = f"{self.n_selected} of {plural(self.n_features, 'feature')}"
-        # `1 … separates`, `3 … separate`.
-        verb_ending = "s" if self.n_selected == 1 else ""
+        is_one = self.n_selected == 1
         if self.separates:
-            text = f"{features} separate{verb_ending} all {self.n_samples} samples"
+            verb = "separates" if is_one else "separate"
+            text = f"{features} {verb} all {self.n_samples} samples"
         else:
+            verb = "leaves" if is_one else "leave"
             errors = f"{plural(self.errors, 'error')} among {self.n_samples} samples"
             # `unavoidable` is empty, or `, 2 of which cannot be avoided (…)`.
-            text = f"{features} leave{verb_ending} {errors}{self.unavoidable}"
+            text = f"{features} {verb} {errors}{self.unavoidable}"
+        # What theory says about noise; None if it does not apply to this set.
         if self.noise_needs is not None:
             text += f"; {self.noise_needs.in_words()} (theory, for orientation)"
         return text
@@ -132,7 +134,18 @@ def most_surprising_rule(plan: Plan, rules: Iterable[Rule]) -> Rule:
 
 
 def separating_set(plan: Plan, shown: ShownRule) -> Separating:
-    """The separating set to show: its rule, its bound, and how many features noise would need."""
+    """Describe the set of features that separates the classes, or makes the fewest errors.
+
+    Parameters
+    ----------
+    plan : the table.
+    shown : the rule on the set, and the rigorous bound for its p-value.
+
+    Returns
+    -------
+    The set with its rule in words, its errors and its bound, and with the number of features that
+    pure noise would need (`replica`, None if the theory does not apply).
+    """
     data = plan.data
     rule = shown.rule
     return Separating(
@@ -151,20 +164,28 @@ def separating_set(plan: Plan, shown: ShownRule) -> Separating:
 
 
 def place_on_diagram(plan: Plan, rule: Rule) -> ReplicaReading | None:
-    """Where a set lies on the paper's diagram of load and density; None if it has no place there.
+    """Compare a set with theory: does the best set of this size separate pure noise, too?
 
-    The diagram is about sets that separate independent samples and were chosen after looking.
+    The theory is for samples per feature (load) and share of selected features (density), and for
+    sets that separate independent samples and were chosen after looking at the labels. None if the
+    set is of another kind.
+
+    Parameters
+    ----------
+    plan : the table and the design of the test.
+    rule : the rule on the set.
     """
     if not rule.separates or rule.n_selected == 0 or plan.settings.preregistered:
         return None
     if plan.design.has_groups:
-        # Rows of a group are not independent. How many independent samples they are worth is known
-        # neither from their number nor from the number of groups.
+        # Rows of a group are not independent: neither the number of rows nor the number of groups
+        # is the number of independent samples.
         return None
     sizes = plan.design.sizes
     return replica_reading(
         n_samples=sizes.n_units,
-        # Features that were named may be equal columns, which the bound counts once.
+        # `n_features` of the bound counts equal columns once, but the user may have named several
+        # of them: at least the selected features are counted.
         n_features=max(plan.bounds.n_features, rule.n_selected),
         n_selected=rule.n_selected,
         positives=sizes.positives,

@@ -63,16 +63,19 @@ class MatchedSets:
     untested: dict[str, WhyUntested]
 
     def findings(self) -> list[Finding]:
-        """Which sets are not tested, and which lose features."""
+        """Notes for the report: which sets cannot be tested, and which miss some features."""
         findings = []
+        # A note for each reason, with the sets that cannot be tested for this reason.
         for reason in WhyUntested:
             names = [name for name, why in self.untested.items() if why is reason]
             if not names:
                 continue
             sets_have = "set has" if len(names) == 1 else "sets have"
-            named = quoted(names, MAX_SETS_NAMED)
-            message = f"{len(names)} {sets_have} {reason} and cannot be tested: {named}."
+            quoted_names = quoted(names, MAX_SETS_NAMED)
+            message = f"{len(names)} {sets_have} {reason} and cannot be tested: {quoted_names}."
             findings.append(Finding.note(message))
+
+        # A note about the sets of which the table has only some features.
         incomplete = [matched for matched in self.testable if matched.missing]
         if incomplete:
             findings.append(_note_of_missing(incomplete))
@@ -80,25 +83,32 @@ class MatchedSets:
 
 
 def _note_of_missing(incomplete: Sequence[MatchedSet]) -> Finding:
-    """Which sets name features that the table does not have, those that lose most first."""
-    # `'heart' 3 of 40` for the first sets.
-    most_missing_first = sorted(incomplete, key=lambda item: len(item.missing), reverse=True)
-    losses = [
-        f"{item.name!r} {len(item.missing)} of {item.n_named}"
-        for item in most_missing_first[:MAX_SETS_NAMED]
-    ]
-    n_hidden = len(incomplete) - len(losses)
-    if n_hidden > 0:
-        losses.append(f"and {n_hidden} more")
+    """A note about sets that name features which the table does not have.
 
-    # Every missing name once.
+    Parameters
+    ----------
+    incomplete : such sets. Those that miss most features are named first.
+    """
+    # `'heart' 3 of 40`: the set, its missing features, and all features that it names.
+    most_missing_first = sorted(
+        incomplete, key=lambda feature_set: len(feature_set.missing), reverse=True
+    )
+    clauses = []
+    for feature_set in most_missing_first[:MAX_SETS_NAMED]:
+        n_missing = len(feature_set.missing)
+        clauses.append(f"{feature_set.name!r} {n_missing} of {feature_set.n_named}")
+    n_hidden = len(incomplete) - len(clauses)
+    if n_hidden > 0:
+        clauses.append(f"and {n_hidden} more")
+
+    # Three of the missing names. The keys of a dictionary keep their order, each name once.
     missing_names: dict[str, None] = {}
-    for item in most_missing_first:
-        missing_names.update(dict.fromkeys(item.missing))
+    for feature_set in most_missing_first:
+        missing_names.update(dict.fromkeys(feature_set.missing))
     examples = quoted(list(missing_names), 3)
     return Finding.note(
         f"features that the table does not have are left out of {plural(len(incomplete), 'set')}: "
-        f"{', '.join(losses)} (such as {examples})."
+        f"{', '.join(clauses)} (such as {examples})."
     )
 
 
@@ -110,15 +120,20 @@ def match_sets(
     *,
     intercept: bool,
 ) -> MatchedSets:
-    """The columns of every set that can be tested, and why the other sets cannot.
+    """Find the columns of every set of features, and tell which sets cannot be tested, and why.
 
     Parameters
     ----------
-    sets : the features of every set, by name or by number.
+    sets : by the name of a set, its features: their names or the numbers of their columns.
     X : (samples, features)
-    feature_names : one for each column of X.
-    varies : (features,) which columns vary once blocks and covariates are taken out.
-    intercept : whether the rule has a threshold.
+    feature_names : the name of each column of X.
+    varies : (features,) which columns vary once blocks and covariates are regressed out.
+    intercept : whether the rule has a threshold, so that constant columns are useless.
+
+    Raises
+    ------
+    InputError
+        If no set can be tested.
     """
     _check_sets(sets)
     column_of_name = {name: column for column, name in enumerate(feature_names)}
@@ -133,7 +148,7 @@ def match_sets(
         if len(varying) == 0:
             untested[name] = WhyUntested.CONSTANT
             continue
-        # Of equal columns the first.
+        # Of equal columns only the first is kept.
         distinct = varying[distinct_columns(X[:, varying], intercept)]
         testable.append(
             MatchedSet(name=name, columns=distinct, n_found=len(columns), missing=missing)
@@ -147,7 +162,7 @@ def match_sets(
 
 
 def _check_sets(sets: Any) -> None:
-    """Refuse what is no mapping from names to features."""
+    """Raise `InputError` unless `sets` is a mapping from names of sets to lists of features."""
     if not isinstance(sets, Mapping):
         raise InputError(
             "sets must be a file (.gmt, or a table with the columns set and feature) or a mapping "
@@ -166,26 +181,32 @@ def _check_sets(sets: Any) -> None:
 def _find_columns_of_set(
     set_name: str, features: Sequence[int | str], column_of_name: Mapping[str, int]
 ) -> tuple[Ints, tuple[str, ...]]:
-    """The sorted columns of X of a set's features, each once, and the names without a column.
+    """Find the columns of the table that the features of a set have.
 
     Parameters
     ----------
-    set_name : for messages.
-    features : names, or numbers of columns counted from 0.
-    column_of_name : the column of X of every feature of the table.
+    set_name : the name of the set, for messages.
+    features : names of features, or numbers of columns counted from 0.
+    column_of_name : the number of the column of every feature of the table, by its name.
+
+    Returns
+    -------
+    The numbers of the columns, sorted, each once; and the names that the table does not have, each
+    once.
     """
     n_columns = len(column_of_name)
     columns = set()
     missing = []
     for feature in features:
         if not isinstance(feature, str):
-            what = f"a feature's number in the set {set_name!r}"
-            columns.add(whole_number(feature, what, at_most=n_columns - 1))
+            description = f"a feature's number in the set {set_name!r}"
+            columns.add(whole_number(feature, description, at_most=n_columns - 1))
         elif feature in column_of_name:
             columns.add(column_of_name[feature])
         else:
             missing.append(feature)
-    return np.array(sorted(columns), dtype=np.int64), tuple(dict.fromkeys(missing))
+    missing_once = tuple(dict.fromkeys(missing))  # in the order of the set
+    return np.array(sorted(columns), dtype=np.int64), missing_once
 
 
 def _nothing_matched(sets: Mapping[str, Sequence[int | str]], feature_names: Sequence[str]) -> str:

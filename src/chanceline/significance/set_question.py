@@ -54,14 +54,23 @@ class SetQuestion:
 
 
 def question_of_classes(data: Dataset, settings: TestSettings) -> SetQuestion:
-    """The question whether sets of features go with the two classes of a table."""
-    plan = with_table_findings(make_plan(data, None, settings))
+    """The question whether sets of features go with the two classes of a table.
+
+    The result holds the table, the design of the shuffles, a function that draws them, and the
+    words of the report.
+
+    Parameters
+    ----------
+    data : the table with its two classes.
+    settings : how to test.
+    """
+    plan = with_table_findings(make_plan(data, features=None, settings=settings))
     return SetQuestion(
         X=data.X,
         feature_names=data.feature_names,
         design=plan.design,
         settings=settings,
-        draw_shuffles=partial(shuffle_labels_for_sets, plan),
+        draw_shuffles=partial(shuffle_labels_for_sets, plan),  # takes the number of shuffles
         outcome=_classes_in_words(plan),
         exchange=exchange_sentence(plan),
         pvalue_kind=_kind_of_pvalues(plan),
@@ -70,9 +79,15 @@ def question_of_classes(data: Dataset, settings: TestSettings) -> SetQuestion:
 
 
 def shuffle_labels_for_sets(plan: Plan, n_shuffles: int) -> LabelShuffles:
-    """The table with its observed labels and so many shuffles of them."""
+    """Draw the shuffled labels that all sets of features share.
+
+    Parameters
+    ----------
+    plan : the table, and how its labels are shuffled.
+    n_shuffles : number of shuffles.
+    """
     settings = plan.settings
-    # Number 0 is the observed labelling.
+    # Number 0 is the observed labelling. (1 + n_shuffles, samples)
     labels = [labelling(plan.design, settings.seed, number) for number in range(1 + n_shuffles)]
     return LabelShuffles(
         X=plan.data.X,

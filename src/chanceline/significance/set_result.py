@@ -179,23 +179,26 @@ class SetTests(Result):
     def to_frame(self) -> pd.DataFrame:
         """A row for every set, the smallest adjusted p-value first.
 
-        `carriers` lists the features that carry the set, with their correlations; with two classes
-        the correlation is above 0 if the feature is larger in the positive one. `spread` says
-        whether there are more such features than are listed.
+        `features` is the number of columns tested, without constant and equal ones; `found` is the
+        number of the set's features that the table has, and `named` all that the set names.
+
+        `carriers` lists the features in which the evidence of the set lies, with their
+        correlations; with two classes the correlation is above 0 if the feature is larger in the
+        positive one. `spread` says whether there are more such features than are listed.
         """
-        rows = [
-            {
-                "set": item.name,
-                "p": item.pvalue,
-                "adjusted_p": item.adjusted_pvalue,
-                "features": item.n_features,
-                "found": item.n_found,
-                "named": item.n_named,
-                "spread": item.spread,
-                "carriers": ", ".join(map(str, item.carriers)),
+        rows = []
+        for reading in self.sets:
+            row = {
+                "set": reading.name,
+                "p": reading.pvalue,
+                "adjusted_p": reading.adjusted_pvalue,
+                "features": reading.n_features,
+                "found": reading.n_found,
+                "named": reading.n_named,
+                "spread": reading.spread,
+                "carriers": ", ".join(map(str, reading.carriers)),
             }
-            for item in self.sets
-        ]
+            rows.append(row)
         return pd.DataFrame(rows)
 
     # Texts, figures and pages are built on results, and load when they are asked for.

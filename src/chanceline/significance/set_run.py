@@ -115,26 +115,27 @@ def run_set_tests(
     Parameters
     ----------
     question : the table and its outcome.
-    sets : the features of every set, by name or by number.
+    sets : by the name of a set, its features: their names or the numbers of their columns.
     progress : called with (sets done, sets in all).
     """
-    # The number of shuffles: as asked, or as many as take a few seconds.
+    # The number of shuffles: as the user asked, or as many as take a few seconds.
     matched = sets_of_table(question, sets)
-    seconds_per_labelling = _seconds_per_shuffle_of_sets(question, matched.testable)
-    n_shuffles = question.settings.permutations or affordable_shuffles(seconds_per_labelling)
+    seconds_of_shuffle = _seconds_per_shuffle_of_sets(question, matched.testable)
+    n_shuffles = question.settings.permutations or affordable_shuffles(seconds_of_shuffle)
     settings = replace(question.settings, permutations=n_shuffles)
 
-    # The statistics of the sets, one set after the other. A few seconds of work stay in this
-    # process.
-    is_short = n_shuffles * seconds_per_labelling <= MAX_SECONDS
-    runner = ShuffleRunner(1 if is_short else settings.n_jobs, settings.time_limit, progress)
+    # The statistics of each set on the same shuffles. The runner calls
+    # `set_statistics(columns, shuffles)` for each set; starting processes pays only for long work.
+    is_short = n_shuffles * seconds_of_shuffle <= MAX_SECONDS
+    n_jobs = 1 if is_short else settings.n_jobs
+    runner = ShuffleRunner(n_jobs, settings.time_limit, progress)
     statistics, stopped_by = runner.collect(
         set_statistics,
-        [item.columns for item in matched.testable],
+        [matched_set.columns for matched_set in matched.testable],
         common=(question.draw_shuffles(n_shuffles),),
     )
     if not statistics:
-        # Stopped before the first set was done.
+        # Stopped before the first set was done: there is no result.
         raise KeyboardInterrupt
 
     return SetTests(
@@ -244,22 +245,22 @@ def _read_set(
     *,
     feature_names: Sequence[str],
 ) -> SetReading:
-    """The p-values of one set, and the features that carry it.
+    """Put together what the report says of one set: its p-values, and the features behind them.
 
     Parameters
     ----------
-    matched : the columns of the set.
-    statistics : of all labellings on these.
-    adjusted_pvalue : from the scores of all sets.
-    feature_names : of the table.
+    matched : the set and its columns.
+    statistics : what the observed and the shuffled outcomes do on these columns.
+    adjusted_pvalue : the p-value adjusted for the number of sets.
+    feature_names : names of all features of the table.
     """
-    carriers = statistics.carriers
+    carriers = statistics.carriers  # the features in which the evidence lies
     names = [feature_names[column] for column in carriers.columns]
     return SetReading(
         name=matched.name,
         pvalue=statistics.pvalue,
-        # Scores and places may order the labellings differently, so that the adjusted p-value could
-        # fall below the set's own.
+        # The set's own p-value ranks labellings by one statistic, the adjusted one by another that
+        # is comparable between sets: without the maximum it could be the smaller.
         adjusted_pvalue=max(adjusted_pvalue, statistics.pvalue),
         n_features=len(matched.columns),
         n_found=matched.n_found,

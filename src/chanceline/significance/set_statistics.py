@@ -140,23 +140,32 @@ class SetStatistics(NamedTuple):
 
 
 def set_statistics(columns_of_set: Ints, shuffles: SetShuffles) -> SetStatistics:
-    """How well every labelling does on the columns of one set, and the features that carry it.
+    """Compare the observed outcome with shuffled ones on the columns of one set of features.
+
+    A labelling is the observed outcome or a shuffle of it.
 
     Parameters
     ----------
     columns_of_set : distinct columns of X that vary.
     shuffles : the table and the labellings.
+
+    Returns
+    -------
+    For the set's p-value the place of every labelling in this set (1 for the best); for the
+    comparison of sets the evidence of every labelling; and the features that carry the set, those
+    in which the evidence lies.
     """
-    # Every labelling does its best on the columns of the set.
+    # The losses of every labelling by least squares on the set: with 1, 2, … features, with all,
+    # and with the best of them.
     columns = make_path_columns(shuffles.X, shuffles.design, shuffles.intercept, columns_of_set)
     batches = _follow_all(columns, shuffles)
     losses = join_labellings([batch.member_losses for batch in batches])
 
-    # Labellings are compared in this set: the place of the observed one gives the set's p-value.
+    # Within the set: the place of the observed labelling gives the p-value.
     places = _places(combine_losses(losses).totals)
 
-    # For comparing sets, in many of which the observed labelling may have the first place: how
-    # improbable losses as small are by chance, by their logarithms.
+    # Between sets, places would often be tied at 1. So compare how improbable such small losses are
+    # by chance, in logarithms.
     log_probabilities = log_tails_of_losses(losses)
 
     # The features that carry the set, by the losses of the observed labelling.
@@ -202,41 +211,45 @@ def _find_carriers(
     first_batch: FollowedPaths,
     log_probabilities: MemberArrays,
 ) -> Carriers:
-    """The fewest features whose loss is nearly as improbable by chance as the set's best loss.
+    """Find the features in which the evidence of a set lies: as few as possible.
 
-    The path is asked first, from one feature on; then the best hundredth and the best tenth of the
-    features; else all features carry the set.
+    The set has losses with 1, 2, … features on the stepwise path, with the best hundredth and tenth
+    of its features, and with all of them. A group of features carries the set if its loss is nearly
+    as improbable by chance as the most improbable of these losses. The first group in this order
+    that does is taken.
 
     Parameters
     ----------
-    columns : of the set.
-    correlations : (columns,) with the observed outcome.
-    first_batch : paths of the first labellings, that of the observed one first.
-    log_probabilities : ln of the probability by chance of losses as small as the observed ones,
-        (losses,) for each member.
+    columns : the columns of the set.
+    correlations : (columns,) of each column with the observed outcome.
+    first_batch : the paths of the first labellings; row 0 is the observed outcome.
+    log_probabilities : ln of the probability, by chance, of losses as small as the observed ones:
+        arrays for the path, for all features, and for the best features.
     """
-    # The numbers of features on the path, and the shares of best features, whose losses are nearly
-    # as improbable as the most improbable loss.
-    smallest = min(member.min() for member in log_probabilities)
-    largest_accepted = smallest + log(NEARLY_AS_PROBABLE)
+    # The sizes of the path, and the shares of best features, that are improbable enough.
+    smallest_log_p = min(member.min() for member in log_probabilities)
+    largest_accepted = smallest_log_p + log(NEARLY_AS_PROBABLE)
     sizes_on_path = 1 + np.arange(len(log_probabilities.path))
     accepted_sizes = sizes_on_path[log_probabilities.path <= largest_accepted]
     is_accepted_share = log_probabilities.best_features <= largest_accepted
     accepted_shares = np.array(SHARES_OF_BEST)[is_accepted_share]
 
-    # The columns that carry the set, the strongest correlation first.
+    # The carrying columns, the strongest correlation first.
     strongest_first = np.argsort(-np.abs(correlations), kind="stable")
     if len(accepted_sizes) > 0:
+        # The features of the shortest such path.
         support = first_batch.support(OBSERVED_LABELLING, int(accepted_sizes.min()))
         is_in_support = np.isin(columns.feature_of_column[strongest_first], support)
         carrying = strongest_first[is_in_support]
     elif len(accepted_shares) > 0:
+        # The best features, in the smallest such share.
         n_carrying = columns_in_share(float(accepted_shares.min()), len(correlations))
         carrying = strongest_first[:n_carrying]
     else:
+        # All features.
         carrying = strongest_first
 
-    # If they are many, only the first are named.
+    # Of many features only the first are named; the evidence is then said to be spread.
     named = carrying[:MAX_CARRIERS]
     return Carriers(
         columns=columns.feature_of_column[named],

@@ -32,8 +32,11 @@ def render_sets(result: SetTests) -> str:
 
 
 def first_sentences(result: SetTests) -> list[str]:
-    """How many sets convince, what the outcome was taken for, and whether sets are missing."""
-    # How many sets convince.
+    """The beginning of the report: which sets convince, and how the outcome was understood.
+
+    A last sentence says so if the run was stopped before all sets were tested.
+    """
+    # Which sets have an adjusted p-value within the level.
     tested = plural(len(result.sets), "set")
     level = f"{result.settings.level:g}"
     noun = result.outcome.noun
@@ -48,7 +51,7 @@ def first_sentences(result: SetTests) -> list[str]:
         sentence = f"None of {tested} goes with {noun} (adjusted p ≤ {level})."
     sentences = [sentence]
 
-    # How the outcome was understood, and whether the run was stopped.
+    # How the outcome was understood (empty for two classes), and whether the run was stopped.
     if result.outcome.taken_for:
         sentences.append(f"{result.outcome.taken_for}.")
     if result.stopped_by is not None:
@@ -70,15 +73,18 @@ def method_sentence(result: SetTests) -> str:
 
 
 def set_lines(result: SetTests) -> list[str]:
-    """The best sets as a table: adjusted p, p, number of features, and those that carry the set.
+    """The best sets as a table, and below it a legend of the numbers in its last column.
 
-    Below the table stands what the numbers behind the features mean.
+    The columns are the set, its adjusted p-value, its own p-value, its number of features, and the
+    features in which the evidence lies, with their correlations.
     """
     shown = result.sets[:MAX_ROWS]
-    name_width = max(len(_short_name(item.name)) for item in shown)
+    name_width = max(len(_short_name(reading.name)) for reading in shown)
     heading = f"  {'set':<{name_width}}  {'adjusted p':<10}  {'p':<8}  {'features':<9}  carried by"
     level = result.settings.level
-    lines = [heading, *(_set_line(item, name_width, level) for item in shown)]
+    lines = [heading]
+    for reading in shown:
+        lines.append(_set_line(reading, name_width, level))
     n_hidden = len(result.sets) - len(shown)
     if n_hidden > 0:
         lines.append(f"  and {plural(n_hidden, 'more set')} with larger p-values")
@@ -94,22 +100,29 @@ def carriers_legend(result: SetTests) -> str:
     )
 
 
-def _set_line(item: SetReading, name_width: int, level: float) -> str:
-    """A set's line of the table.
+def _set_line(reading: SetReading, name_width: int, level: float) -> str:
+    """The line of one set in the table of sets.
 
-    A set with features that the table lacks shows `12 of 15` as its number of features.
+    Parameters
+    ----------
+    reading : the p-values of the set, and the features in which its evidence lies.
+    name_width : width of the column of names.
+    level : the p-value that convinces.
     """
-    features = str(item.n_found)
-    if item.missing:
-        features = f"{item.n_found} of {item.n_named}"
-    numbers = f"{item.adjusted_pvalue:<10.2g}  {item.pvalue:<8.2g}  {features:<9}"
-    line = f"  {_short_name(item.name):<{name_width}}  {numbers}"
-    # As many carriers as fit into the line, at least one.
+    # `15`, or `12 of 15` if the table has only 12 of the features.
+    features = str(reading.n_found)
+    if reading.missing:
+        features = f"{reading.n_found} of {reading.n_named}"
+    numbers = f"{reading.adjusted_pvalue:<10.2g}  {reading.pvalue:<8.2g}  {features:<9}"
+    first_columns = f"  {_short_name(reading.name):<{name_width}}  {numbers}"
+
+    # The last column names as many features as fit into the line: try fewer and fewer, down to one,
+    # which stays even if the line is too long.
     for n_carriers in range(MAX_CARRIERS_SHOWN, 0, -1):
-        whole_line = f"{line}  {carriers_in_words(item, level, n_carriers)}"
-        if len(whole_line) <= SETS_TEXT_WIDTH:
+        line = f"{first_columns}  {carriers_in_words(reading, level, n_carriers)}"
+        if len(line) <= SETS_TEXT_WIDTH:
             break
-    return whole_line.rstrip()
+    return line.rstrip()
 
 
 def carriers_in_words(item: SetReading, level: float, most: int = MAX_CARRIERS_SHOWN) -> str:
@@ -143,7 +156,10 @@ def _in_lines(text: str) -> str:
 
 
 def _bullets_of(heading: str, sentences: list[str]) -> list[str]:
-    """A heading, and the sentences below it as bullets; no lines without sentences."""
+    """The lines of a heading with the sentences below it as a list, wrapped to the text's width.
+
+    No lines at all if there are no sentences.
+    """
     if not sentences:
         return []
     bullets = [

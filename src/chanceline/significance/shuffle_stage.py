@@ -73,11 +73,15 @@ def repeats_own_search(plan: Plan) -> bool:
 
 
 def first_batch(plan: Plan) -> tuple[ObservedPath, ShuffledLosses]:
-    """The path of the observed labels, and the losses of the first batch of labellings.
+    """Fit the first batch of labellings by stepwise least squares: observed labels, some shuffles.
 
-    The first batch, the observed labels and some shuffles, is always followed, before it is known
-    whether more shuffles are needed. Where they are not, it still shows what chance does. If a
-    search of the user's own is repeated, the batch has the observed labels alone.
+    This is done before it is known whether the p-value needs shuffles. If it does not, the batch
+    still shows what shuffled labels would give. If the user's own search function is to be repeated
+    on shuffled labels, the batch has the observed labels alone.
+
+    Returns
+    -------
+    The path of the observed labels, and the losses of all labellings of the batch.
     """
     columns = columns_for_path(plan)
     n_shuffles = 0
@@ -89,7 +93,7 @@ def first_batch(plan: Plan) -> tuple[ObservedPath, ShuffledLosses]:
         ShufflePlan(n_shuffles, plan.settings.seed),
         n_steps=path_length(plan, columns),
     )
-    # `ObservedPath` reads row 0 of the batch, the observed labels.
+    # `ObservedPath` keeps the whole batch, and reads its row 0, the observed labels.
     return ObservedPath(columns, first_paths), first_losses
 
 
@@ -108,12 +112,16 @@ def shuffle_labels(
     first_losses: ShuffledLosses,
     progress: Progress | None,
 ) -> ShuffleResults:
-    """The p-value of the shuffles: the path, or the user's own search, on shuffled labels.
+    """Run the shuffles, and give the p-value that follows from them.
+
+    On shuffled labels either stepwise least squares is repeated (the path), or the user's own
+    search function.
 
     Parameters
     ----------
-    path : the observed path with its first batch, after which the shuffles go on.
-    first_losses : the losses of that batch; the user's own search adds none to them.
+    plan : the table, and how its labels are shuffled.
+    path : the path of the observed labels, with the first batch of shuffles.
+    first_losses : the losses of that batch. The user's own search has no losses to add.
     progress : called with (shuffles done, shuffles at most).
     """
     settings = plan.settings
@@ -127,20 +135,27 @@ def shuffle_labels(
     adjustment = plan.design.adjustment
     if adjustment is None or results.permutation is None:
         return results
-    # Labels were drawn from a model of the covariates: the p-value is valid if that is right.
+    # Labels were drawn from a model of the covariates. The p-value is valid only if the model is
+    # right: its `kind` says so.
     kind = kind_of_pvalue(adjustment)
     permutation_given_model = replace(results.permutation, kind=kind)
     return replace(results, permutation=permutation_given_model)
 
 
 def shuffle_for_own_search(plan: Plan, runner: ShuffleRunner) -> PermutationReading:
-    """The user's search on the observed labels and on every shuffle."""
+    """The p-value of the user's own search function, run on the observed and on shuffled labels.
+
+    Parameters
+    ----------
+    plan : the table, the search, and how labels are shuffled.
+    runner : processes, time limit, and the function to tell of progress.
+    """
     settings = plan.settings
     X = plan.data.X
-    assert not isinstance(X, ColumnTable)  # `make_plan` refuses it beside a search of one's own
+    assert not isinstance(X, ColumnTable)  # for a user's search `make_plan` makes an array
     search = make_search(plan)
     shuffles = SearchShufflePlan(
-        n_shuffles=settings.permutations or 0,  # None does not occur in a plan
+        n_shuffles=settings.permutations or 0,  # in a plan it is a number, never None
         seed=settings.seed,
         runner=runner,
         stop_after=settings.stop_after,
@@ -156,17 +171,26 @@ def shuffle_for_own_search(plan: Plan, runner: ShuffleRunner) -> PermutationRead
 
 
 def shuffle_for_path(plan: Plan, path: ObservedPath, runner: ShuffleRunner) -> ShuffleResults:
-    """The path on all shuffles; the first batch is there already."""
-    columns = path.columns
-    n_shuffles = plan.settings.permutations or 0  # None does not occur in a plan
+    """Stepwise least squares (the path) on all shuffled labels, and the p-values that follow.
 
-    # A small table, or columns that have threads of their own, stay in this process.
+    Parameters
+    ----------
+    plan : the table, and how its labels are shuffled.
+    path : the path of the observed labels, with the first batch of shuffles.
+    runner : processes, time limit, and the function to tell of progress.
+    """
+    columns = path.columns
+    n_shuffles = plan.settings.permutations or 0  # in a plan it is a number, never None
+
+    # Further processes do not pay for little work, nor for columns that already use all processors.
     table_size = len(plan.data.y) * columns.n_columns
-    is_small = table_size * path.n_steps * n_shuffles <= MIN_MULTIPLICATIONS_FOR_PROCESSES
+    n_multiplications = table_size * path.n_steps * n_shuffles
+    is_small = n_multiplications <= MIN_MULTIPLICATIONS_FOR_PROCESSES
     if is_small or columns.works_in_threads:
         runner = replace(runner, n_jobs=1)
 
-    losses, _first_batch_again = shuffle_paths(
+    # The first batch is not followed again.
+    losses, _ = shuffle_paths(
         columns,
         plan.design,
         ShufflePlan(n_shuffles, plan.settings.seed, runner),
@@ -177,7 +201,7 @@ def shuffle_for_path(plan: Plan, path: ObservedPath, runner: ShuffleRunner) -> S
         # Stopped before the first shuffle: there is no p-value.
         return ShuffleResults(losses=losses)
 
-    # p-values of the whole table, and of every feature alone.
+    # Collect the p-values: of the whole test, and of every feature alone (by its column of X).
     features = columns.feature_of_column.tolist()
     pvalues = losses.marginal_pvalues(columns, plan.design.y).tolist()
     return ShuffleResults(

@@ -100,18 +100,17 @@ class ShuffledLosses:
         return [Band(low, median, high) for low, median, high in quantiles.T.tolist()]
 
     def spread(self) -> SpreadReading:
-        """What all features do together, beside the same of the shuffles.
+        """How well all features together fit the observed labels, compared with shuffled labels.
 
-        It is measured by the squared correlations, or by a ridge regression if its p-value is
-        smaller.
+        The measure is the mean squared correlation of the features with the labels, or the fit of a
+        ridge regression, whichever has the smaller p-value.
         """
-        # Column 0 are the squared correlations, the others are ridge regressions.
+        # Column 0 is the mean squared correlation, the others are ridge regressions.
         pvalues = self.adjusted_pvalues().all_features
-        best = int(pvalues.argmin())  # of equal p-values the first, which is the plainer
+        best = int(pvalues.argmin())  # of equal p-values the first, the simpler measure
         measure = SpreadMeasure.CORRELATIONS if best == 0 else SpreadMeasure.RIDGE
 
-        # Losses are smaller where a fit is better; what is told is larger. The observed labelling
-        # is row 0, the shuffles follow.
+        # Losses are negative measures. Row 0 is the observed labelling, the others are shuffles.
         values = -self.losses.all_features[:, best]
         observed = float(values[0])
         low, median, high = np.quantile(values[1:], BAND_QUANTILES).tolist()
@@ -123,14 +122,14 @@ class ShuffledLosses:
         )
 
     def permutation_reading(self) -> PermutationReading:
-        """The Monte Carlo p-value of all numbers of features together.
+        """The Monte Carlo p-value of the test, which combines the fits of all numbers of features.
 
-        The observed labelling comes first everywhere, and the draws follow.
+        In all arrays entry 0 is the observed labelling, and the draws (shuffled labellings) follow.
         """
-        # For the p-value: whether each draw fits as well as the observed labelling.
-        all_as_good = combine_losses(self.losses).as_good
-        # To be told beside it: how many features separate the classes. Errors, and so these
-        # numbers, are known of the first batch of draws alone.
+        # For the p-value: whether each labelling fits as well as the observed one.
+        all_as_good = combine_losses(self.losses).as_good  # (labellings,)
+        # Only for the report: the number of features with which each labelling is separated. Errors
+        # were counted in the first batch only, so that later draws have no such number.
         observed, *first_draws = self._first_batch_statistics()
         draws = Draws(
             observed=observed,
@@ -142,13 +141,14 @@ class ShuffledLosses:
         return replace(read_draws(draws), statistic=StatisticKind.PATH)
 
     def _first_batch_statistics(self) -> list[SearchStatistic]:
-        """The fewest features with the fewest errors on each path of the first batch.
+        """The fewest errors on each path of the first batch, and the fewest features with these.
 
-        Statistics are compared by their rank: the number of features if these leave no error, else
-        more than any path has, and larger with more errors.
+        A path is better if its rank is smaller. The rank is the number of features if they make no
+        error; else it is the length of the path plus the errors, which is larger than any of these.
         """
-        fewest_errors = self.first_batch_errors.min(axis=1)
-        sizes = 1 + self.first_batch_errors.argmin(axis=1)  # column 0 has the errors of K = 1
+        fewest_errors = self.first_batch_errors.min(axis=1)  # (labellings,)
+        # Column 0 has the errors with one feature; `argmin` takes the first column of equals.
+        sizes = 1 + self.first_batch_errors.argmin(axis=1)
         ranks = np.where(fewest_errors == 0, sizes, self.n_steps + fewest_errors)
         return [
             SearchStatistic(rank=rank, n_selected=size, errors=errors)

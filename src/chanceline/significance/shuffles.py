@@ -55,25 +55,27 @@ class ShuffleRunner:
         common: Sequence[Any],
         is_enough: Callable[[Any], bool] = _never,
     ) -> tuple[list[Any], StopCause | None]:
-        """Call function(item, *common) for the items in order, until something ends it.
+        """Call function(item, *common) for all items in parallel, unless something stops it early.
+
+        Results come in the order of the items, so that those of a stopped run are the first ones.
 
         Parameters
         ----------
-        function : known by its name in a module, so that processes can call it.
-        items : the numbers of the draws, or batches of them.
+        function : a function at the top level of a module, so that other processes can import it.
+        items : the numbers of the draws, or batches of such numbers.
         common : arguments that all calls share.
-        is_enough : whether to end after this result, which counts as done.
+        is_enough : of a result: whether to end after it. The result itself is returned, too.
 
         Returns
         -------
         The results so far, and what cut them short: Ctrl-C, the time limit, or workers that died
-        again and again. None if nothing did: all items are done, or one result was enough.
+        again and again. The cause is None if all items are done, or if a result was enough.
         """
         results: list[Any] = []
         begin = monotonic()
         results_in_order = run_ordered(function, items, common=common, n_jobs=self.n_jobs)
         try:
-            # However the loop is left, `ended_early` then ends the workers.
+            # `ended_early` ends the workers, however the loop is left.
             with ended_early(results_in_order):
                 for result in results_in_order:
                     results.append(result)
@@ -116,19 +118,20 @@ def shuffle_paths(
     n_steps: int,
     first_batch: ForwardPaths | None = None,
 ) -> tuple[ShuffledLosses, ForwardPaths]:
-    """Follow the forward paths of the observed and of shuffled labels, batch by batch.
+    """Fit the observed and the shuffled labels by stepwise least squares, in parallel batches.
 
     Parameters
     ----------
-    columns : of the table.
-    design : from which labels are drawn.
-    plan : how many labellings are drawn, and how.
-    n_steps : number of features at the end of the paths.
-    first_batch : the paths of the first batch, if they are there already.
+    columns : the columns of the table.
+    design : how labels are shuffled.
+    plan : number of shuffles, seed, processes, and the function to tell of progress.
+    n_steps : number of features at the end of the stepwise paths.
+    first_batch : the paths of the first batch, if it was followed already.
 
     Returns
     -------
-    The losses of all labellings, and the paths of the first batch (row 0 is the observed one).
+    The losses of all labellings, and the paths of the first batch. Row 0 of both is the observed
+    labelling.
     """
     # Labellings have numbers, 0 for the observed one. A batch is a range of numbers.
     n_labellings = 1 + plan.n_shuffles
@@ -136,14 +139,14 @@ def shuffle_paths(
     starts = range(n_followed, n_labellings, BATCH_SIZE)
     batches_to_follow = [range(start, min(start + BATCH_SIZE, n_labellings)) for start in starts]
 
-    # `follow_batch` takes the numbers of a batch, then the arguments that all batches share.
+    # The runner calls `follow_batch(batch, *shared_arguments)`.
     runner = replace(plan.runner, progress=progress_in_draws(plan, batches_to_follow))
     shared_arguments = (columns, design, n_steps, plan.seed)
     followed_paths, stopped_by = runner.collect(follow_batch, batches_to_follow, shared_arguments)
     if first_batch is not None:
         followed_paths.insert(0, first_batch)
     if not followed_paths:
-        # Stopped within the very first batch: the observed labels alone are followed.
+        # Stopped within the first batch: follow the observed labels alone.
         followed_paths = [follow_paths(columns, design.y[None], n_steps)]
 
     losses = ShuffledLosses(
@@ -156,25 +159,26 @@ def shuffle_paths(
 
 
 def progress_in_draws(plan: ShufflePlan, batches: Sequence[range]) -> Progress | None:
-    """A progress function for a runner, which counts batches; it tells the plan's one of draws.
+    """Translate progress in batches, as a runner reports it, into progress in draws for the user.
 
     Parameters
     ----------
-    plan : how many draws, and the function to be told.
-    batches : the numbers of the labellings of every batch, in order.
+    plan : its number of draws, and (in `plan.runner`) the user's function of (draws done, draws).
+    batches : the numbers of the draws of every batch, in order; number 0 is the observed labelling,
+        which is no draw.
 
     Returns
     -------
-    A function of (batches done, batches in all); None if no function is to be told, or nothing is
-    drawn.
+    A function of (batches done, batches in all) for the runner, which calls the user's function;
+    None if the user gave no function, or if nothing is drawn.
     """
     progress = plan.runner.progress
     if progress is None or plan.n_shuffles == 0:
         return None
 
     def tell_draws(n_batches_done: int, _: int) -> None:
-        # Batches are done in order, and draws have the numbers 1, 2, …: the last number of the last
-        # batch done is the number of draws done.
+        # Batches are finished in order, and draws are numbered 1, 2, …: so the last number of the
+        # last batch is the number of draws done.
         last_batch_done = batches[n_batches_done - 1]
         n_draws_done = last_batch_done[-1]
         progress(n_draws_done, plan.n_shuffles)

@@ -60,35 +60,38 @@ class FeatureBound(Result):
 def feature_bound(
     X: Floats, y: Floats, block_of: Ints | None = None, *, among: int | None = None
 ) -> FeatureBound:
-    """A p-value for the one column that goes best with the labels, bounded without shuffles.
+    """A p-value for the one column most associated with the labels, bounded without shuffles.
 
-    It bounds the probability that labels which ignore the table go with any column, by its values
-    or its ranks, as closely as y goes with the best one.
+    It is an upper bound of the probability that random labels are associated with any column, by
+    its values or its ranks, as strongly as y is with the best one.
 
     Parameters
     ----------
-    X : (units, columns) finite; rows that share a label for certain (groups) are one unit, for
-        instance their sum.
+    X : (units, columns) finite. A unit is a row, or a group of rows that always share a label; the
+        row of a group can be the sum of its rows.
     y : (units,) labels ±1, exchangeable within blocks.
-    block_of : (units,) block of every unit, 0 … ; one block by default.
+    block_of : (units,) the number of each unit's block, 0, 1, …; one block by default.
     among : number of columns that could have been chosen; None (or 0) for those of X.
     """
     if block_of is None:
         block_of = np.zeros(len(y), dtype=np.int64)
     exchangeable = _exchangeable_units(y, block_of)
 
-    # The few columns most correlated with the labels, each read by its values and by its ranks.
+    # The few columns most correlated with the labels. Each has two readings: values and ranks.
     candidates = _most_correlated(X, exchangeable)
     candidate_values = X[np.ix_(exchangeable.units, candidates)]
     readings = _values_and_ranks(candidate_values, exchangeable)  # (units, readings)
     column_of_reading = np.concatenate([candidates, candidates])  # values, then ranks
 
-    # The reading that goes best with the labels, and the bound for it alone.
+    # The reading most correlated with the labels, and the Chernoff bound for this reading alone. It
+    # has a parameter, the slope: every slope gives a valid bound, and the best one is taken. A
+    # positive slope means that the positives have the higher values.
     products = exchangeable.centred_labels.astype(X.dtype) @ readings
     best = int(np.argmax(np.abs(products)))
     slope, log_p_of_reading = _best_slope(readings[:, best], exchangeable)
 
-    # All readings of all columns that could have been chosen are paid for (union bound).
+    # Correct for the choice among all columns, with values and ranks in both directions for each
+    # (union bound). Probabilities are natural logarithms until here.
     n_choosable = among or X.shape[1]
     log_p = log_p_of_reading + log(READINGS_PER_COLUMN * n_choosable)
     return FeatureBound(
@@ -140,28 +143,31 @@ class _ExchangeableUnits:
 
 
 def _exchangeable_units(y: Floats, block_of_unit: Ints) -> _ExchangeableUnits:
-    """The units of blocks of both classes, sorted by block; in other blocks no label can change.
+    """Select the units whose label can be exchanged: those in blocks that have both classes.
+
+    The units are sorted by block. In a block of one class, exchanging labels changes nothing.
 
     Parameters
     ----------
     y : (units,) labels ±1.
     block_of_unit : (units,) numbers 0, 1, … of the blocks.
     """
-    # Blocks with positives and negatives, by the share of positives in the block of every unit.
+    # The share of positives in the block of every unit: (units,).
     positive_share = np.bincount(block_of_unit, weights=y > 0) / np.bincount(block_of_unit)
     share_of_unit = positive_share[block_of_unit]
     has_both_classes = (share_of_unit > 0) & (share_of_unit < 1)
     units = np.flatnonzero(has_both_classes)
     units = units[np.argsort(block_of_unit[units], kind="stable")]
 
-    # The blocks that are left have the numbers 0, 1, … without gaps.
+    # Renumber the remaining blocks 0, 1, … without gaps.
     _, block = np.unique(block_of_unit[units], return_inverse=True)
-    # A block begins where the number changes; −1 stands before the first.
+    # A block starts where the number differs from the one before it; −1 precedes the first.
     block_starts = np.flatnonzero(np.diff(block, prepend=-1))
     is_positive = y[units] > 0
     return _ExchangeableUnits(
         units=units,
         is_positive=is_positive,
+        # 1 or 0, less the block's mean.
         centred_labels=is_positive - share_of_unit[units],
         block=block,
         block_starts=block_starts,
@@ -169,18 +175,25 @@ def _exchangeable_units(y: Floats, block_of_unit: Ints) -> _ExchangeableUnits:
 
 
 def _most_correlated(X: Floats, exchangeable: _ExchangeableUnits) -> Ints:
-    """The columns of X most correlated with the labels within blocks, best first.
+    """The numbers of the `MAX_CANDIDATES` columns of X most correlated with the labels, best first.
 
-    A column's products with the labels are taken within blocks, its standard deviation over all
-    rows: a rough scale is enough to choose candidates, and the bound holds for any choice.
+    Correlations are approximate: labels are centred within blocks, but the standard deviation of a
+    column is that over all rows. This is enough to choose candidates, as the bound that is computed
+    for them holds for any choice.
+
+    Parameters
+    ----------
+    X : (units, columns)
+    exchangeable : the units that take part, with their centred labels.
     """
-    weights = np.zeros(len(X), dtype=X.dtype)
-    weights[exchangeable.units] = exchangeable.centred_labels
-    correlations = []  # absolute, up to a common factor
+    # (units,) 0 for units that take no part.
+    centred_labels = np.zeros(len(X), dtype=X.dtype)
+    centred_labels[exchangeable.units] = exchangeable.centred_labels
+    correlations = []  # absolute values, up to a common factor
     for start in range(0, X.shape[1], COLUMNS_TO_CORRELATE):
         chunk = X[:, start : start + COLUMNS_TO_CORRELATE]
         deviations = np.maximum(chunk.std(axis=0), SMALLEST_DEVIATION)
-        correlations.append(np.abs(weights @ chunk) / deviations)
+        correlations.append(np.abs(centred_labels @ chunk) / deviations)
     best_first = np.argsort(-np.concatenate(correlations), kind="stable")
     return best_first[:MAX_CANDIDATES]
 

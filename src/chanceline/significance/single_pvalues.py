@@ -48,14 +48,24 @@ class PartialCorrelationScan:
         self._parts: list[Floats] = []
 
     def look(self, start: int, columns: Floats) -> Floats:
-        """The correlation of each column, (columns,); NaN for those that do not vary."""
-        values = self._of_units(columns)
+        """The partial correlation of each column with the labels, given blocks and covariates.
+
+        Parameters
+        ----------
+        start : the number of the first column, which is not needed here.
+        columns : (samples, columns) a stretch of the table.
+
+        Returns
+        -------
+        (columns,) NaN for columns that do not vary once blocks and covariates are regressed out.
+        """
+        values = self._of_units(columns)  # (units, columns) means over groups, if there are any
         residuals = self._residuals(values)
         lengths = np.linalg.norm(residuals, axis=0)
         is_constant = lengths <= SMALLEST_RELATIVE_LENGTH * np.linalg.norm(values, axis=0)
         lengths[is_constant] = np.nan
+        # r = y·x/(|y| |x|), with the residuals y of the labels and x of a column.
         products = self._labels @ residuals
-        # r = y·x/(|y| |x|), of what is left of labels y and columns x.
         correlations: Floats = products / (np.linalg.norm(self._labels) * lengths)
         return correlations
 
@@ -102,24 +112,22 @@ def _averages_of_groups(groups: NDArray[Any] | None) -> csr_array | None:
 
 
 def _nuisance_columns(data: Dataset) -> Floats:
-    """What a feature is adjusted for: a constant, indicators of blocks or pairs, and covariates.
+    """The columns that features are adjusted for by regression: (samples, columns).
 
-    Returns
-    -------
-    (samples, columns)
+    They are a constant, covariates (categories as indicators), and indicators of blocks or pairs.
     """
     blocks_and_pairs: dict[str, Any] = {}
     for role, values in (("blocks", data.blocks), ("pairs", data.pairs)):
         if values is not None:
-            # As text, so that numbers are names of blocks too.
+            # `get_dummies` makes indicators of text only: blocks named by numbers become text.
             blocks_and_pairs[role] = pd.Series(values).astype(str).to_numpy()
 
-    # Covariates stay apart from the roles: one of them may itself be called "blocks" or "pairs".
-    parts = [np.ones((len(data.y), 1))]
+    # Covariates have a frame of their own, because one of them may be called "blocks" or "pairs".
+    adjusting = [np.ones((len(data.y), 1))]
     for columns in (data.covariates, blocks_and_pairs):
         if columns:
-            parts.append(pd.get_dummies(pd.DataFrame(columns)).to_numpy(dtype=np.float64))
-    return np.hstack(parts)
+            adjusting.append(pd.get_dummies(pd.DataFrame(columns)).to_numpy(dtype=np.float64))
+    return np.hstack(adjusting)
 
 
 def _orthonormal(columns: Floats) -> Floats:

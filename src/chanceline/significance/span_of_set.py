@@ -58,29 +58,38 @@ class SetSpan:
         return float(1 - residual @ residual / (self.target @ self.target))
 
     def next_column(self, columns: ForwardColumns) -> NextColumn | None:
-        """The column that explains most of what the set leaves of the labels.
+        """The column that, added to the set, explains most of the set's residual of the labels.
 
-        Together with the set, a column z of length 1 explains (r·z)²/l more of the labels' squares:
-        r is the residual, and l the squared length of the part of z outside the span. None if the
-        set leaves nothing of the labels, or no column has a part outside.
+        If the residual is r, a column z of length 1 reduces its squared length by (r·z)²/l, where l
+        is the squared length of the part of z outside the span of the set.
+
+        Parameters
+        ----------
+        columns : the candidate columns, of length 1.
+
+        Returns
+        -------
+        The column, and the share of the residual's squared length that it explains. None if the set
+        explains the labels fully, or if all columns lie in its span.
         """
-        residual = self.residual
-        left_unexplained = float(residual @ residual)
-        if left_unexplained <= ROUNDING_TOLERANCE * float(self.target @ self.target):
+        residual = self.residual  # (samples,) r
+        unexplained = float(residual @ residual)
+        if unexplained <= ROUNDING_TOLERANCE * float(self.target @ self.target):
             return None
 
         products = columns.products(residual)  # (columns,) r·z
         components = columns.products(self.axes.T)  # (dimensions, columns) of z along the span
-        lengths_outside = 1 - np.sum(components**2, axis=0)  # (columns,) l
-        is_outside = lengths_outside > MIN_SQUARED_LENGTH
+        squares_outside = 1 - np.sum(components**2, axis=0)  # (columns,) l
+        is_outside = squares_outside > MIN_SQUARED_LENGTH
         if not is_outside.any():
             return None
-        divisors = np.where(is_outside, lengths_outside, 1.0)
+        # Columns in the span gain nothing; 1 in place of their l avoids a division by zero.
+        divisors = np.where(is_outside, squares_outside, 1.0)
         gains = np.where(is_outside, products**2 / divisors, 0.0)
         best = int(np.argmax(gains))
         return NextColumn(
             feature=int(columns.feature_of_column[best]),
-            share=float(gains[best]) / left_unexplained,
+            share=float(gains[best]) / unexplained,
         )
 
 

@@ -40,15 +40,17 @@ def spreadsheet_formula(
         =IF(0.52*INDIRECT(ADDRESS(ROW(),MATCH("g1",$1:$1,0)))-…>0.0945,"ill","well")
 
     Every column is found by its name; a name that row 1 does not have gives #N/A, never another
-    column. An empty cell counts as 0. The formula is empty if none says the same as the rule: with
-    blocks or covariates, if it is too long or needs more than 15 digits, or if spreadsheets cannot
-    tell two features apart (names that differ in capitals only).
+    column. An empty cell counts as 0. The result is an empty text if no formula says the same as
+    the rule: with blocks or covariates, if it is too long or needs more than 15 digits, or if
+    spreadsheets cannot tell two features apart (names that differ in capitals only).
 
     Parameters
     ----------
-    X : (samples, all features), which the formula classifies as the rule does.
-    names : of all features.
-    classes : the negative and the positive one.
+    rule : the rule for new samples.
+    X : (samples, all features). Weights have as many digits as the formula needs to classify these
+        samples as the rule does.
+    names : names of all features of the table.
+    classes : the names of the negative and the positive class, in this order.
     """
     names_in_rule = [names[j] for j in rule.support]
     needs_more_than_features = len(rule.covariate_weights) > 0 or len(rule.block_biases) > 0
@@ -56,9 +58,11 @@ def spreadsheet_formula(
         return ""
     negative, positive = (quoted_text(name) for name in classes)
     if not np.any(rule.weights):
+        # The rule predicts the same class for every sample.
         constant = positive if rule.bias > 0 else negative
         return f"={constant}"
 
+    # The rule as an inequality of rounded numbers: total > threshold, or total < threshold.
     inequality = shortest_inequality(rule, X[:, rule.support].astype(float))
     if inequality.digits > SPREADSHEET_DIGITS:
         return ""
@@ -106,19 +110,21 @@ def _cell(name: str) -> str:
 
 
 def quoted_text(text: str) -> str:
-    """A text as a spreadsheet formula writes it, in quotes.
+    """Write a text as a string of a spreadsheet formula, in quotes and with escapes.
 
-    Nothing in a name can end the text or the formula: quotes are doubled, and invisible letters
-    such as line breaks are written by their numbers. A long text is joined from several.
+    Nothing in a name can end the string or the formula: quotes are doubled, and invisible
+    characters such as line breaks are written by their code, `"a"&CHAR(10)&"b"`. A long text is
+    joined from several strings by `&`, because the length of a string is limited.
     """
     parts = []
     for position, letter in enumerate(text):
         if position > 0 and position % MAX_TEXT_LENGTH == 0:
-            # End this text, and join the next to it.
+            # End this string, and join the next one to it.
             parts.append('"&"')
         if letter == '"':
             parts.append('""')
         elif unicodedata.category(letter) in INVISIBLE:
+            # End the string, join the character, and begin the next string.
             function = "CHAR" if letter.isascii() else "UNICHAR"
             parts.append(f'"&{function}({ord(letter)})&"')
         else:
@@ -127,27 +133,30 @@ def quoted_text(text: str) -> str:
 
 
 def term_formulas(covariate: Covariate, cell: str) -> list[str]:
-    """Formulas for the terms of a covariate, from the cell with its value; without the leading `=`.
+    """Spreadsheet formulas for the terms of a covariate, without the leading `=`.
 
-    A value that the rule does not know gives #N/A, and so does an empty cell.
+    Terms are the columns of numbers that a covariate becomes: indicators of levels for a category,
+    a standardized number and its square, or the number itself. A formula gives #N/A for an empty
+    cell, and for a value that the rule does not know.
 
     Parameters
     ----------
-    cell : how a formula refers to that cell.
+    covariate : the covariate, as the rule encodes it.
+    cell : a reference to the cell with the covariate's value, such as `B2`.
     """
-    # An indicator of every level but the first.
     if isinstance(covariate, Category):
-        # A number that is typed becomes text, as it did when the rule was made.
+        # `&""` turns a number that is typed into text, as it was when the rule was made.
         typed = f'TRIM({cell}&"")'
         matches = [f"EXACT({typed},{quoted_text(level)})" for level in covariate.levels]
         is_known = f"OR({','.join(matches)})"
+        # The first level has no indicator: all others are 0 then.
         return [f"IF({match},1,IF({is_known},0,NA()))" for match in matches[1:]]
-    # The number in standard deviations, kept within a range, and its square.
     if isinstance(covariate, QuadraticNumber):
+        # The standardized number, clipped to ±reach, and its square.
         standardized = f"({cell}-{_decimal(covariate.mean)})/{_decimal(covariate.spread)}"
         reach = _decimal(covariate.reach)
-        z = f"MAX(-{reach},MIN({reach},{standardized}))"
-        return [f"IF(ISNUMBER({cell}),{z},NA())", f"IF(ISNUMBER({cell}),({z})^2,NA())"]
+        clipped = f"MAX(-{reach},MIN({reach},{standardized}))"
+        return [f"IF(ISNUMBER({cell}),{clipped},NA())", f"IF(ISNUMBER({cell}),({clipped})^2,NA())"]
     return [f"IF(ISNUMBER({cell}),{cell},NA())"]
 
 

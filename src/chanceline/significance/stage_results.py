@@ -37,22 +37,23 @@ class StageResults:
     shown: ShownRule
 
     def fewest_errors_on(self, plan: Plan, support: Ints) -> int:
-        """The fewest errors known of a rule on some columns of X.
+        """The fewest errors that any rule on the given columns is known to make.
 
-        Every rule found counts that uses these columns or some of them. A fit by least squares on
-        exactly these columns counts too, unless it cannot be better: a rule was found on them, and
-        there are no blocks and no covariates, which least squares uses and rules do not.
+        Two kinds of rules count: those that searches found on these columns or on some of them, and
+        a fit by least squares on all of them. The fit is skipped if it is not needed: a search had
+        these very columns, and there are no blocks and covariates, which only least squares uses.
 
         Parameters
         ----------
-        support : the columns, ascending.
+        plan : the table, and whether it has blocks and covariates.
+        support : the numbers of the columns of X, ascending.
         """
         rules = self.observed.rules
         errors_of_rules = fewest_errors_on(support.tolist(), rules)  # None without such a rule
-        has_own_rule = any(np.array_equal(np.sort(rule.support), support) for rule in rules)
+        has_rule_on_all = any(np.array_equal(np.sort(rule.support), support) for rule in rules)
         has_blocks = plan.design.sizes.blocks is not None
         has_covariates = plan.design.covariate_basis is not None
-        rules_suffice = has_own_rule and not has_blocks and not has_covariates
+        rules_suffice = has_rule_on_all and not has_blocks and not has_covariates
         if errors_of_rules is not None and rules_suffice:
             return errors_of_rules
 
@@ -84,15 +85,24 @@ def size_readings(
     path: ObservedPath,
     shuffles: ShuffleResults,
 ) -> tuple[SizeReading, ...]:
-    """For K = 1, 2, … features: the fewest errors known, and R² of least squares.
+    """What K = 1, 2, … features do: the fewest errors known, and R² of stepwise least squares.
 
-    R² on shuffled labels stands beside it. There are p-values only if labels were shuffled for the
-    p-value of the test: the shuffles of the first batch alone are too few.
+    Each size also has the range of R² on shuffled labels, and a p-value. P-values are None unless
+    the test needed shuffles: the first batch, which is always shuffled, is too small for them.
+
+    Parameters
+    ----------
+    plan : the table.
+    observed : the rules found for the observed labels.
+    path : stepwise least squares on the observed labels.
+    shuffles : the same on shuffled labels.
     """
-    errors = fewest_errors_known(plan, path, observed.rules)
-    bands = shuffles.losses.bands()  # R² on shuffled labels at every size
+    errors = fewest_errors_known(plan, path, observed.rules)  # of each size, 1 first
+    bands = shuffles.losses.bands()  # the range of R² on shuffled labels, of each size
     pvalues: list[float | None] = [None] * path.n_steps
     has_shuffled_paths = shuffles.losses.done > 0
+    # `permutation` is None if the test did not need shuffles. It can also be that of a user's own
+    # search, without shuffled paths.
     if shuffles.permutation is not None and has_shuffled_paths:
         pvalues = shuffles.losses.adjusted_pvalues().path.tolist()
     return tuple(

@@ -91,29 +91,29 @@ def combine_stages(
     log10_feature: float,
     stage1_log10_values: NDArray[np.float64],
 ) -> Stage2Proofs:
-    """The p-value of stage 2, which pays for what stage 1 may have spent before.
+    """The p-value of stage 2 of the test, corrected for what stage 1 may have spent before.
 
-    Let q be the p-value of stage 2 by itself, and v_0 = 0 ≤ v_1 ≤ v_2 ≤ … those that stage 1 can
-    take. At a level a, stage 1 spends β(a), the largest v_i up to a, and a − β(a) is left for stage
-    2. The p-value is the smallest a with a − β(a) ≥ q.
+    Let q be the p-value of stage 2 by itself, and v_0 = 0 ≤ v_1 ≤ v_2 ≤ … the p-values that stage 1
+    can take. At the level a, stage 1 spends β(a), the largest v_i that is at most a; so a − β(a) is
+    left for stage 2. The p-value is the smallest level a at which this is enough: a − β(a) ≥ q.
 
-    From v_i on, and below v_{i+1}, β(a) is v_i. The smallest a that will do there is q + v_i, if
-    that is below v_{i+1}. So the p-value is the first of the sums q + v_i that is.
+    For a from v_i up to v_{i+1}, β(a) is v_i, and the smallest a that is enough is q + v_i, if that
+    is below v_{i+1}. So the p-value is the first sum q + v_i that is below v_{i+1}.
 
-    Example: v = 0, 0.01, 0.02 and q = 0.012. The sum 0.012 is not below 0.01, and 0.022 is not
-    below 0.02. Nothing follows 0.02, so that the p-value is 0.012 + 0.02 = 0.032.
+    Example: v = 0, 0.01, 0.02 and q = 0.012. The sum 0.012 + 0 is not below 0.01, and 0.012 + 0.01
+    is not below 0.02. No value follows 0.02, so that the p-value is 0.012 + 0.02 = 0.032.
 
     Parameters
     ----------
     log10_counted, log10_feature
         log₁₀ of the p-values of the two proofs, as in `Stage2Proofs`.
     stage1_log10_values
-        log₁₀ of v_0, v_1, …, of shape (values,), rising; the first is −∞, of 0.
+        log₁₀ of v_0, v_1, …, of shape (values,), ascending; the first is −∞, as v_0 = 0.
     """
-    # q is twice the smaller p-value, because two proofs share the stage; at most 1.
+    # q is twice the smaller p-value, because two proofs share the stage (Bonferroni); at most 1.
     log10_q = min(0.0, min(log10_counted, log10_feature) + LOG10_2)
-    log10_sums = _log10_of_sum(log10_q, stage1_log10_values)  # of q + v_i, (values,)
-    # ∞ follows the last value, so that the last sum is always below.
+    log10_sums = _log10_of_sum(log10_q, stage1_log10_values)  # (values,) log₁₀(q + v_i)
+    # v_{i+1} of each i. No value follows the last one: ∞ makes its sum always valid.
     log10_next_values = np.append(stage1_log10_values[1:], np.inf)
     is_below_next = log10_sums < log10_next_values
     log10_p = log10_sums[is_below_next][0]
@@ -177,16 +177,17 @@ class AlphaSpending:
     ) -> OverallP:
         """The one p-value of the test, and the stage that gave it.
 
-        The first proof that convinces gives its p-value, as it is. If none does, the p-value is
-        that of the shuffles (or of stage 1 without shuffles) plus the part of the level that was
-        reserved for the proofs: in pure noise they convince with up to that probability.
+        Stages 1 and 2 are proofs, p-values bounded without shuffles; stage 3 are the shuffles. If a
+        proof convinces, its p-value is taken as it is. If none does, the p-value is that of the
+        shuffles (or of stage 1 without shuffles) plus the part of the level that was reserved for
+        the proofs, because in pure noise a proof convinces with up to that probability.
 
         Parameters
         ----------
         stage1
             The proof of stage 1.
         stage2
-            Those of stage 2; None where it was not asked for.
+            The proofs of stage 2; None if stage 2 was not asked for.
         permutation_p
             The p-value of the shuffles; None without shuffles.
         """
@@ -196,11 +197,11 @@ class AlphaSpending:
             return OverallP(stage2.log10_p, stage2.stage)
 
         if permutation_p is None:
-            # The p-value of stage 1 pays for stage 2.
+            # No stage is left. The p-value of stage 1 is increased by the level of stage 2.
             pvalue = 10.0**stage1.log10_p + self.stage2_level
             stage = Stage.NOTHING
         else:
-            # The shuffles pay for both stages of proofs.
+            # The p-value of the shuffles is increased by what stages 1 and 2 could spend.
             pvalue = permutation_p + self.spent_before_shuffles
             stage = Stage.SHUFFLES
         return OverallP(min(0.0, log10(pvalue)), stage)

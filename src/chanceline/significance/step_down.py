@@ -29,30 +29,32 @@ OBSERVED_LABELLING = 0  # its position among the labellings
 def step_down_pvalues(scores: Floats) -> Floats:
     """p-values of many hypotheses, adjusted for their number (Westfall and Young, step-down).
 
-    The p-value of a hypothesis is the share of labellings whose largest score, in this hypothesis
-    and all with smaller observed scores, reaches its observed score.
+    To adjust a hypothesis, every labelling (the observed one, or a shuffle) is given its largest
+    score in this hypothesis and in all hypotheses with smaller observed scores. The p-value is the
+    share of labellings in which this reaches the observed score of the hypothesis.
 
     Parameters
     ----------
-    scores : (hypotheses, labellings) large where the evidence is, comparable between hypotheses;
-        the observed labelling comes first.
+    scores : (hypotheses, labellings) larger for more evidence, and comparable between hypotheses.
+        Column 0 is the observed labelling.
 
     Returns
     -------
-    (hypotheses,)
+    (hypotheses,) the adjusted p-values.
     """
     n_hypotheses, n_labellings = scores.shape
     observed = scores[:, OBSERVED_LABELLING]
     smallest_first = np.argsort(observed, kind="stable")
 
+    # From the smallest observed score upwards, keep the largest score of every labelling so far.
     pvalues = np.empty(n_hypotheses)
     largest_so_far = np.full(n_labellings, -np.inf)
-    for k in smallest_first:
-        largest_so_far = np.maximum(largest_so_far, scores[k])
-        n_reaching = np.count_nonzero(largest_so_far >= observed[k] - ROUNDING_TOLERANCE)
-        pvalues[k] = n_reaching / n_labellings
+    for hypothesis in smallest_first:
+        largest_so_far = np.maximum(largest_so_far, scores[hypothesis])
+        reaches_observed = largest_so_far >= observed[hypothesis] - ROUNDING_TOLERANCE
+        pvalues[hypothesis] = np.count_nonzero(reaches_observed) / n_labellings
 
-    # No hypothesis has a smaller p-value than one with a larger score.
+    # A hypothesis must not have a smaller p-value than one with a larger observed score.
     largest_first = smallest_first[::-1]
     pvalues[largest_first] = np.maximum.accumulate(pvalues[largest_first])
     return pvalues

@@ -99,27 +99,35 @@ def _log_gamma_tail(standardized: StandardizedValues) -> Floats:
 
 
 def standardize_by_others(values: Floats) -> StandardizedValues:
-    """Every value in standard deviations above the mean of the other labellings in its column.
+    """Standardize every value by the mean and standard deviation of the other values of its column.
 
-    The other labellings' skewness is returned with it. All arrays have the shape
-    (labellings, columns): entry [b, k] is about all labellings but b.
+    Rows are labellings (the observed one, and shuffles). The skewness of the other values is
+    returned, too. Entry [b, k] of both results is computed from column k without row b.
 
     Parameters
     ----------
     values : (labellings, columns)
+
+    Returns
+    -------
+    Deviations and skewness, each (labellings, columns); 0 where the other values are constant.
     """
     n_others = max(len(values) - 1, 1)
-    centred = values - values.mean(axis=0)
-    # Means of d, d² and d³ over the others, d being the distance from the mean of all labellings.
-    # The sum over the others is that over all, less the labelling's own; all d add up to 0.
+
+    # Let d be the difference of a value from the mean of all values of its column. The moments of
+    # the others are those of d: a sum over the others is the sum over all rows minus the row's own
+    # term. For d itself the sum over all rows is 0.
+    centred = values - values.mean(axis=0)  # d
     mean_of_others = -centred / n_others
     mean_square = ((centred**2).sum(axis=0) - centred**2) / n_others
     mean_cube = ((centred**3).sum(axis=0) - centred**3) / n_others
-    # The second and the third moment of the others about their own mean.
+    # The variance and the third moment of the others about their own mean m, with E the mean over
+    # the others: E d² − m², and E d³ − 3m E d² + 2m³. Rounding may make the variance slightly
+    # negative.
     variance = np.maximum(mean_square - mean_of_others**2, 0.0)
     third_moment = mean_cube - 3 * mean_of_others * mean_square + 2 * mean_of_others**3
 
-    # Where the others are constant both results are 0.
+    # Where the others are constant, both results are 0.
     varies = variance > ROUNDING_TOLERANCE**2
     deviation = np.sqrt(np.where(varies, variance, 1.0))
     return StandardizedValues(

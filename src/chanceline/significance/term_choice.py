@@ -48,29 +48,41 @@ class TermChoice(NamedTuple):
 
 
 def choose_terms(library: TermLibrary, known: KnownSpan, responses: Responses) -> TermChoice:
-    """Add terms to the model, the most needed first, until none is needed or there is no room.
+    """Select the covariate terms that labels or features depend on, by forward selection.
+
+    A term is a function of covariates: a step, a curve, or a product of these. The term with the
+    strongest evidence is added until none is significant, or until the model would get too large.
 
     Parameters
     ----------
     library : the terms to choose from.
-    known : the span of what is in the model whatever the data say; it grows with every term added.
-    responses : labels and features.
+    known : the span of the terms that are in the model in any case; terms are added to this span.
+    responses : the labels and the features.
+
+    Returns
+    -------
+    The terms added, a significant term for which the model has no room (None if there is none), and
+    the span of the final model.
     """
+    # With too few dimensions left, no correlation can be significant.
     if not library.terms or known.n_free < MIN_FREE_DIMENSIONS:
         return TermChoice((), left_out=None, span=known)
+
+    # The model may span a share of all dimensions that blocks leave.
     max_dimensions = int(MAX_SHARE_OF_UNITS * (known.n_free + known.n_directions))
     added: list[Term] = []
     while known.n_directions < max_dimensions:
         term = most_needed_term(library, known, responses, LEVEL_OF_ADDING)
         if term is None:
             return TermChoice(tuple(added), left_out=None, span=known)
+        # A curve brings related curves with it. What would make the model too large is not added.
         new_terms, known = _add_with_companions(term, library, known, max_dimensions)
         if not new_terms:
-            # It does not fit in, and the next round would ask for it again.
+            # There is no room for the term. Stop: the next round would choose it again.
             return TermChoice(tuple(added), left_out=term, span=known)
         added += new_terms
 
-    # No room is left. A term that is clearly needed all the same is told of.
+    # The model has its full size. Report a term that is still clearly needed, by a stricter level.
     left_out = most_needed_term(library, known, responses, LEVEL_OF_LEAVING_OUT)
     return TermChoice(tuple(added), left_out=left_out, span=known)
 
@@ -128,19 +140,28 @@ def most_needed(terms: Floats, known: KnownSpan, responses: Responses, level: fl
 def _with_best_factors(
     term: Term, library: TermLibrary, known: KnownSpan, responses: Responses
 ) -> Term:
-    """A product of covariates, with each factor replaced by the best one of its covariate.
+    """Improve a product of covariates by exchanging one factor at a time.
 
-    The library has only some of all products: it was searched roughly, and this is the fine search,
-    one factor at a time. A term of a single factor stays as it is.
+    A factor is a function of one covariate, such as a step or a curve. The library has all single
+    factors as terms, but only some of their products: so a product that was chosen from the library
+    is refined by trying all functions of each of its covariates.
+
+    Parameters
+    ----------
+    term : the term to improve; a term of a single factor is returned as it is.
+    library : the factors of every covariate.
+    known : the span of the terms that are in the model.
+    responses : the labels and the features, on which the evidence for a term is measured.
     """
     if len(term.factors) == 1:
-        # All single factors are terms of the library.
         return term
     for _ in range(SWEEPS_OVER_FACTORS):
-        for place, factor in enumerate(term.factors):
-            factors_of_covariate = library.factors[factor.covariate]
-            variants = [_with_factor(term, place, other) for other in factors_of_covariate]
-            values = np.column_stack([variant.values for variant in variants])
+        for place in range(len(term.factors)):
+            # All variants of the term at this place, and the one with the smallest p-value.
+            covariate = term.factors[place].covariate
+            factors_of_covariate = library.factors[covariate]
+            variants = [_with_factor(term, place, factor) for factor in factors_of_covariate]
+            values = np.column_stack([variant.values for variant in variants])  # (units, variants)
             log_pvalues = dependence_log_pvalues(values, known, responses)
             term = variants[int(np.argmin(log_pvalues))]
     return term
@@ -154,18 +175,24 @@ def _with_factor(term: Term, place: int, factor: Factor) -> Term:
 
 
 def _with_companions(term: Term, library: TermLibrary) -> list[Term]:
-    """The term and those to be added with it: with a curve come further curves of its covariate.
+    """The terms to add to the model together with a term that was chosen, itself included.
 
-    They are all slower ones and `FASTER_CURVES` that are faster, because the curve that was seen is
-    only the largest part of some shape, the part that stands out of the noise. Any other term comes
-    alone.
+    The curves of a covariate are cosines of increasing order. If one of them is significant, it is
+    probably the largest component of some smooth shape. To fit this shape, all curves of lower
+    order come with it, and the next `FASTER_CURVES` of higher order. Other terms come alone.
+
+    Parameters
+    ----------
+    term : the term that was chosen.
+    library : the factors (functions of one covariate) of every covariate.
     """
-    factor = term.factors[0]
-    if len(term.factors) > 1 or factor.shape is not FactorShape.CURVE:
+    first_factor = term.factors[0]
+    is_curve = len(term.factors) == 1 and first_factor.shape is FactorShape.CURVE
+    if not is_curve:
         return [term]
-    highest_order = factor.order + FASTER_CURVES
+    highest_order = first_factor.order + FASTER_CURVES
     return [
-        Term((other,))
-        for other in library.factors[factor.covariate]
-        if other.shape is FactorShape.CURVE and other.order <= highest_order
+        Term((factor,))
+        for factor in library.factors[first_factor.covariate]
+        if factor.shape is FactorShape.CURVE and factor.order <= highest_order
     ]

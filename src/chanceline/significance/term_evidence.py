@@ -92,27 +92,36 @@ def make_known_span(terms: Floats, block_of_unit: Ints) -> KnownSpan:
 
 
 def dependence_log_pvalues(terms: Floats, known: KnownSpan, responses: Responses) -> Floats:
-    """ln of the p-value that neither labels nor features depend on a term: (terms,)
+    """Test each covariate term: do the labels or the features depend on it?
 
-    Only dependence beyond what is known counts. The p-value is the smallest of three, times three
-    for the choice (Bonferroni): that of the labels, that of the features, and that of both
-    together, from the product of the first two (Fisher). Without features it is that of the labels.
+    A term is a column of numbers computed from covariates. Only dependence beyond the terms in the
+    model counts. Three p-values are computed: for the labels, for the features, and for both
+    together (Fisher's product of the first two). The smallest is multiplied by three (Bonferroni).
+    Without features there is only that of the labels.
 
     Parameters
     ----------
-    terms : (units, terms)
-    known : what is known already of the dependence on covariates.
-    responses : the labels and the features.
+    terms : (units, terms) the terms to test.
+    known : the span of the terms in the model.
+    responses : the labels (units,) and the features (units, features).
+
+    Returns
+    -------
+    (terms,) ln of the p-values.
     """
-    # A term of which nothing is left has a direction of length 0, which correlates with nothing.
-    directions = _directions_left(terms, known)  # (units, terms)
+    # Residuals of the terms on the model, scaled to length 1: (units, terms). A term in the span of
+    # the model becomes 0, and so has the correlation 0 and the p-value 1.
+    directions = _directions_left(terms, known)
+
+    # The labels: the partial correlation of each term with them.
     labels = _scaled_to_length_one(known.residuals(responses.labels[:, None]))  # (units, 1)
-    squared_correlations = (labels.T @ directions)[0] ** 2
+    squared_correlations = (labels.T @ directions)[0] ** 2  # (terms,)
     log_p_of_labels = correlation_log_pvalues(squared_correlations, known.n_free)
     n_features = responses.features.shape[1]
     if n_features == 0:
         return log_p_of_labels
 
+    # The features, and both together.
     log_p_of_features = _feature_log_pvalues(directions, known, responses.features)
     log_p_of_both = product_log_pvalues(log_p_of_labels + log_p_of_features)
     smallest = np.minimum(np.minimum(log_p_of_labels, log_p_of_features), log_p_of_both)
@@ -186,26 +195,32 @@ def correlation_log_pvalues(squares: Floats, n_free: int) -> Floats:
 
 
 def sum_log_pvalues(sums: Floats, residuals: Floats, n_free: int) -> Floats:
-    """ln p of each sum of squared correlations, if its direction ignored the features.
+    """p-values of sums of squared correlations between a direction and all features.
 
-    The sum is taken for a gamma variable with its mean and variance, of a direction that is uniform
-    in f dimensions. The result bounds the upper tail of that variable.
+    Under the null hypothesis the direction ignores the features: it is uniformly distributed in f
+    dimensions. The sum then has a known mean and variance, and is approximated by a gamma variable
+    with these moments. The p-value is an upper bound of the upper tail of this variable.
 
     Parameters
     ----------
-    sums : (directions,)
-    residuals : the features, (units, features).
-    n_free : f.
+    sums : (directions,) the observed sums.
+    residuals : (units, features) the features.
+    n_free : f, the number of free dimensions.
+
+    Returns
+    -------
+    (directions,) ln of the p-values.
     """
     mean, variance = _moments_of_sum(residuals, n_free)
     if mean <= 0 or variance <= SMALLEST_LENGTH * mean**2:
-        # The sum is the same in every direction, and no direction surprises: p = 1.
+        # The sum is the same for every direction, so that no direction is significant: p = 1.
         return np.zeros(len(sums))
-    # In units of its scale, a gamma variable has a mean that is its shape. Sums below the mean
-    # surprise nobody, and are taken for the mean.
+    # A gamma variable of mean μ and variance σ² has the shape μ²/σ² and the scale σ²/μ. Divided by
+    # the scale, a sum s becomes shape·s/μ. The bound holds above the mean only, so that smaller
+    # sums are set to the mean.
     shape = mean**2 / variance
-    in_units_of_scale = shape * np.maximum(sums / mean, 1.0)
-    return np.minimum(0.0, _log_gamma_tail(in_units_of_scale, shape))
+    scaled_sums = shape * np.maximum(sums / mean, 1.0)
+    return np.minimum(0.0, _log_gamma_tail(scaled_sums, shape))
 
 
 def _moments_of_sum(residuals: Floats, n_free: int) -> tuple[float, float]:

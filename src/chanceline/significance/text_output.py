@@ -40,10 +40,11 @@ PROOF_NAMES = {
 
 
 def render(result: SeparationTest) -> str:
-    """The result as text for a terminal; only a formula may be wider than `WIDTH` letters."""
+    """The result as text for a terminal, wrapped to `WIDTH` characters except for a formula."""
     advice_heading = "What would change this:"
     if result.verdict is Verdict.STRUCTURE:
         advice_heading = "Before relying on it:"
+    # Each paragraph is a list of lines. Paragraphs without lines are left out.
     paragraphs = [
         _bullets("Data checks that bear on the verdict:", result.checks(Severity.WARNING)),
         [_filled(sentence, subsequent_indent="  ") for sentence in result.story()],
@@ -98,17 +99,19 @@ def _named_lines(result: SeparationTest) -> list[str]:
 
 
 def named_sentences(result: SeparationTest) -> list[str]:
-    """For each of the features named, what it adds and how often halves of the samples select it.
+    """For each feature that the verdict names: what it adds, and how stable its selection is.
 
-    There are no sentences unless structure is found: the names would be taken for findings.
+    The stability is the share of random halves of the samples in which it is selected. There are
+    sentences only if structure is found, because else the names would look like findings.
     """
     if result.verdict is not Verdict.STRUCTURE:
         return []
-    set_size = result.evidence.k or 0
+    set_size = result.evidence.k or 0  # number of features named; None if the evidence is spread
     sentences = []
     for reading in result.named:
         clauses = []
-        if set_size > 1:
+        has_other_features = set_size > 1
+        if has_other_features:
             clauses.append(_addition_clause(reading))
         if reading.selected_in_halves is not None:
             clauses.append(_halves_clause(reading.selected_in_halves, set_size, result.evidence))
@@ -137,9 +140,10 @@ def _addition_clause(reading: NamedFeature) -> str:
 
 
 def _rule_lines(result: SeparationTest) -> list[str]:
-    """The positive class and the rule to use, as a sentence, a formula and a scorecard.
+    """The lines about the rule for new samples: as a sentence, a formula and a scorecard.
 
-    A rule that does not seem useful is left out, but not a scorecard, which the user asked for.
+    The first line names the positive class, to which signs of weights refer. A rule that is no
+    better than guessing is left out, but its scorecard is not, because the user asked for it.
     """
     positive = f"{result.positive_class} ({result.positives} of {result.n_samples} samples)"
     lines = [_row("positive", f"{positive}: rule, weights, AUC and sensitivity speak of it")]
@@ -152,7 +156,7 @@ def _rule_lines(result: SeparationTest) -> list[str]:
             lines.append(_row("with few", _few_words(rule)))
         if rule.expected_error is not None:
             lines.append(_row("classes", _classes_words(result, rule.expected_error)))
-        # A formula on several lines could not be pasted.
+        # A formula must be on one line, to be copied into a spreadsheet.
         fits_in_line = len(rule.formula) <= WIDTH - ROW_INDENT
         if rule.formula and fits_in_line:
             lines.append(f"{_row_name('formula')}{rule.formula}")
@@ -186,13 +190,15 @@ def _classes_words(result: SeparationTest, expected: ExpectedError) -> str:
 
 
 def _front_lines(result: SeparationTest) -> list[str]:
-    """A small table of what 1, 2, … features do; no lines without a front.
+    """The table of what 1, 2, … features do (the front); no lines if there is none.
 
-    It has two lines of headings. R², the same on shuffled labels and the adjusted p belong to the
-    features that stepwise least squares takes, the fewest errors to any rule on so many features.
+    R², its range on shuffled labels and the adjusted p-value are about the features that stepwise
+    least squares takes. The fewest errors are those of any rule found on so many features. An upper
+    line of headings says so.
     """
     if not result.front:
         return []
+    # The widths are those of `_front_row`: three columns together, and the last one.
     upper_heading = f"  {'':8}   {'stepwise least squares':<41}   {'any rule found':>14}"
     heading = _front_row("features", "R²", "R² of shuffled labels", "adjusted p", "fewest errors")
     lines = [upper_heading, heading]
@@ -238,10 +244,14 @@ def _proof_words(result: SeparationTest, proof: Proof) -> str:
 
 
 def _uninformative_bound(result: SeparationTest) -> str:
-    """Why the bound for the errors declared says nothing, in a few words."""
-    errors = result.separating.errors
-    declared = result.errors_declared
-    most_features = result.largest_convincing  # with which the bound would convince
+    """Why the rigorous bound, the p-value that needs no shuffles, says nothing here.
+
+    The bound is that of stage 1, for the number of errors that was declared beforehand.
+    """
+    errors = result.separating.errors  # of the best set found
+    declared = result.errors_declared  # None if errors were counted after looking
+    # With at most so many features, and the errors declared, the bound would convince.
+    most_features = result.largest_convincing
     if result.labels_from_model and result.permutation is not None:
         return "none: labels are drawn from a model of the covariates"
     if declared is not None and errors > declared:
@@ -253,17 +263,25 @@ def _uninformative_bound(result: SeparationTest) -> str:
 
 
 def _shuffles_words(result: SeparationTest) -> str:
-    """The p-value of the shuffles and whether it is that of the test, or why there is none."""
+    """What the report says of the shuffles: their p-value, and whether it is that of the test.
+
+    Without shuffles it says why there are none.
+    """
     permutation = result.permutation
     if permutation is None:
-        # The number is 0 if no shuffles were asked for, or if they are not possible.
+        # The setting is 0 if shuffles were not asked for, or are not possible. Else a proof made
+        # them unnecessary.
         return "not needed" if result.settings.permutations else "not run"
     text = f"{permutation.summary()} ({permutation.kind})"
-    # Set sizes on the shuffled labels that the search separated.
+
+    # If the user's own search was repeated: the sizes of the sets that separate shuffled labels.
+    # A size is None where the search found no such set.
     sizes = sorted(size for size in permutation.null_sizes if size is not None)
     if sizes and permutation.statistic is StatisticKind.SEARCH:
         median = sizes[len(sizes) // 2]
         text += f"; the search needs {median} ({sizes[0]}–{sizes[-1]}) features where it separates"
+
+    # The p-value of the test includes what the stages of proofs before the shuffles could spend.
     if result.stage is Stage.SHUFFLES:
         text += "; it gave the p-value"
         spent = result.spending.spent_before_shuffles

@@ -117,20 +117,30 @@ class KeptStates:
         return _kept_in_this_process, (self._paths,)
 
     def state_after(self, tile: Tile, so_far: PathSoFar) -> StateOfTile:
-        """The state of a tile after all directions taken.
+        """The state of a tile (some columns of the table) after all steps of the paths so far.
 
-        It is made of the state that was kept, which is not kept any more, or else anew.
+        The state holds the products of the columns with the labels' residuals, and the squared
+        lengths of the columns outside the directions taken. A state that was kept is removed from
+        this object and brought up to date in place; without one, the state is computed from the
+        tile.
+
+        Parameters
+        ----------
+        tile : the columns.
+        so_far : the labels, and the direction that was taken at every step.
         """
         state = self._state_of_tile.pop(tile.start, None)
         n_taken = len(so_far.taken)
         if state is not None and state.n_taken == n_taken:
             return state
 
-        values = so_far.used.scaled(tile)
-        # A state with more directions than were taken cannot be led back.
+        values = so_far.used.scaled(tile)  # (samples, columns)
+        # Begin anew if nothing was kept, or if the kept state is already further than `so_far`:
+        # directions cannot be put back.
         if state is None or state.n_taken > n_taken:
             products = so_far.labels @ values
             state = StateOfTile(products, lengths_at_start(products), n_taken=0)
+        # Project out the missing directions, in place.
         for direction, coefficient in so_far.taken[state.n_taken :]:
             take_out_of(state.products, state.squared_lengths, values, direction, coefficient)
         return state._replace(n_taken=n_taken)
@@ -219,50 +229,62 @@ class GainsByTiles:
         n_steps: int,
         n_threads: int,
     ) -> None:
-        """Place the labels where the tiles are, and make a first pass over all tiles."""
+        """Send the labels to the processes that hold the tiles, and make a first pass over these.
+
+        A tile is a part of the table's columns. Parameters are described with the class.
+        """
+        # What was given. Labels have the shape (labellings, samples).
         self._table = table
         self._columns_by_tile = columns_by_tile
-        # Labels are sent to the tiles once for all steps.
+        # Labels are sent once for all steps.
         self._labels = table.place(labels.astype(np.float32))
         self._n_labellings = len(labels)
         self._n_steps = n_steps
         self._n_threads = n_threads
-        # Directions that the paths took, with the labels' parts along them; none yet.
+        # The direction that the paths took at every step, and the labels' coefficients along it.
         self._taken: list[Any] = []
-        # Tiles keep their products between steps, under a name that no other paths have.
+        # Processes keep the products of their tiles between steps, under a unique name.
         self._kept = KeptStates(uuid4().hex)
 
-        # The first pass, which uses all of the above.
+        # The first pass uses all attributes set before.
         self._first_looks: list[FirstLook] = list(self._map(look_first))
 
     def best_pairs(self, squared_length: Floats, scale: Floats) -> None:
         """None: too many columns for a list of pairs."""
 
     def mean_squares(self) -> Floats:
-        """The mean over the largest squared products, by share: (labellings, SPREAD_SHARES).
+        """The mean squared product with the labels over the columns where it is largest.
 
-        A share of 0.1, for example, is the tenth of the columns with the largest squares.
+        There is a mean for each of `SPREAD_SHARES`: 1 stands for all columns, 0.1 for the tenth of
+        the columns with the largest squares.
 
-        No process has all squares to sort. A histogram shows in which bin a share ends; the tiles
-        then send the sums of the bins above, and the squares of that bin one by one.
+        The columns are in tiles, in several processes, so that no process has all squares to sort.
+        Instead, a histogram shows in which bin a share ends. The tiles then send the sum of the
+        squares in higher bins, and the single squares in that bin.
+
+        Returns
+        -------
+        (labellings, shares)
         """
-        # The histogram of all tiles, and the mean over all columns, which are the first share.
+        # The first share are all columns: their mean needs no second pass.
         bin_counts = np.sum([look.bin_counts for look in self._first_looks], axis=0)
         n_columns = int(bin_counts[0].sum())
         means = np.empty((self._n_labellings, len(SPREAD_SHARES)))
         means[:, 0] = sum(look.sum_of_squares for look in self._first_looks) / n_columns
 
-        # The bins in which the other shares end.
+        # The bins in which the other shares end, from the histogram of all tiles.
         n_in_shares = [columns_in_share(share, n_columns) for share in SPREAD_SHARES[1:]]
         ends = [end_of_share(bin_counts, n_in_share) for n_in_share in n_in_shares]
         lowest_bins = np.array([end.lowest_bin for end in ends])  # (shares, labellings)
 
-        # A second pass over the tiles, for the squares of these bins and above.
-        replies = list(self._map(largest_squares, lowest_bins, is_last=self._n_steps == 1))
-        squares_by_share = list(zip(*replies, strict=True))  # of each share: one item a tile
-        for share, n_in_share in enumerate(n_in_shares):
-            total = sum_of_share(squares_by_share[share], ends[share])
-            means[:, 1 + share] = total / n_in_share
+        # A second pass over the tiles, for the squares in these bins and above. With a single step
+        # to take it is the last pass, after which tiles need not keep their products.
+        is_last_pass = self._n_steps == 1
+        squares_by_tile = list(self._map(largest_squares, lowest_bins, is_last=is_last_pass))
+        squares_by_share = list(zip(*squares_by_tile, strict=True))
+        for number, n_in_share in enumerate(n_in_shares):
+            total = sum_of_share(squares_by_share[number], ends[number])  # (labellings,)
+            means[:, 1 + number] = total / n_in_share
         return means
 
     def best_columns(self) -> Ints:
@@ -397,14 +419,24 @@ def sum_of_share(tiles: Sequence[SquaresForShare], end: EndOfShare) -> Floats:
 
 
 def _lowest_bin_by_labelling(tiles: Sequence[SquaresForShare]) -> list[Floats]:
-    """The squares of all tiles in the lowest bin of a share: an array for every labelling."""
+    """Regroup the squares that tiles sent, so that each labelling has those of all tiles together.
+
+    The squares are those in one bin of a histogram. A tile, a part of the table's columns, sends
+    one array for all labellings, and the number of squares of each labelling.
+
+    Returns
+    -------
+    An array of squares for every labelling.
+    """
     counts = np.array([tile.n_in_lowest_bin for tile in tiles])  # (tiles, labellings)
     labellings = np.arange(counts.shape[1])
-    # Tile after tile, and in each tile labelling after labelling.
+    # The order as sent: tile after tile, and within each tile labelling after labelling.
     squares = np.concatenate([tile.lowest_bin_squares for tile in tiles])
-    labelling_of_square = np.concatenate([np.repeat(labellings, row) for row in counts])
+    labelling_of_square = np.concatenate(
+        [np.repeat(labellings, counts_of_tile) for counts_of_tile in counts]
+    )
 
-    # Labelling after labelling, cut where the next labelling begins.
+    # Sort by labelling, and cut where the next labelling begins.
     order = np.argsort(labelling_of_square, kind="stable")
     ends_of_labellings = np.cumsum(counts.sum(axis=0))
     return np.split(squares[order], ends_of_labellings[:-1])

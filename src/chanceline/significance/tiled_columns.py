@@ -68,14 +68,19 @@ class ColumnScaling(NamedTuple):
         return ColumnScaling(*(numbers[columns] for numbers in self))
 
     def apply(self, values: NDArray[Any]) -> Floats:
-        """Columns (samples, columns) clipped, centred and divided by their lengths.
+        """Clip and centre columns, and divide them by their lengths: (samples, columns).
 
-        Blocks and covariates are left in. Numbers that single precision does not hold are centred
-        in double precision: large ones that differ by little keep the difference. The result is in
-        single precision.
+        Blocks and covariates are not regressed out here. The result is in single precision.
+
+        Parameters
+        ----------
+        values : (samples, columns) as the table stores them.
         """
+        # Work in single precision if that holds all values exactly, else in double precision. Large
+        # numbers with small differences would lose the differences before they are centred.
         numbers = single_if_exact(values)
         precision = numbers.dtype
+        # The limits of columns without outliers are ±∞.
         has_outliers = np.isfinite(self.lowest).any() or np.isfinite(self.highest).any()
         if has_outliers:
             lowest = self.lowest.astype(precision)
@@ -200,16 +205,21 @@ class TiledColumns:
 
     @cached_property
     def used_by_tile(self) -> list[tuple[int, ScaledColumns]]:
-        """Pairs of a tile's first column and those of its columns that are used, with scaling."""
-        pairs = []
+        """For each tile that has columns in use: the number of its first column, and these columns.
+
+        A tile is a stretch of the table's columns. The columns in use come with the numbers that
+        clip, centre and scale them (`ScaledColumns`).
+        """
+        used_by_tile = []
         for chosen in chosen_columns_by_tile(self.table, self.feature_of_column):
+            # The stretch is their place among all columns in use, which `scaling` is about.
             columns = ScaledColumns(
                 first=chosen.stretch.start,
                 columns_in_tile=chosen.columns_in_tile,
                 scaling=self.scaling.take(chosen.stretch),
             )
-            pairs.append((chosen.tile_start, columns))
-        return pairs
+            used_by_tile.append((chosen.tile_start, columns))
+        return used_by_tile
 
     @cached_property
     def _placed_by_tile(self) -> list[tuple[int, Any]]:
@@ -278,20 +288,20 @@ def make_tiled_columns(
     intercept: bool,
     n_threads: int = 1,
 ) -> TiledColumns:
-    """The columns of a very wide table as paths need them, made in two passes over its tiles.
+    """Prepare the columns of a very wide table for forward paths (stepwise least squares).
 
-    The first pass measures limits of outliers, means and lengths. The second makes the ridge
-    regressions.
+    The table is read in tiles, some columns at a time, in two passes. The first measures how to
+    clip, centre and scale each column; the second makes ridge regressions on all columns.
 
     Parameters
     ----------
-    table : finite numbers.
-    features : the columns to use, rising.
-    design : its blocks and covariates are taken out of the columns.
-    intercept : whether the rule has a threshold.
-    n_threads : tiles that are worked on at the same time.
+    table : finite numbers, (samples, features).
+    features : the columns to use, ascending.
+    design : its blocks and covariates are regressed out of the columns.
+    intercept : whether the rule has a threshold. Without it columns are only scaled.
+    n_threads : number of tiles to work on at the same time.
     """
-    # The first pass.
+    # The first pass. A task has the number of the tile's first column, and the columns to use.
     chosen_by_tile = [
         (chosen.tile_start, chosen.columns_in_tile)
         for chosen in chosen_columns_by_tile(table, features)
@@ -299,7 +309,7 @@ def make_tiled_columns(
     scalings = list(table.map_tiles(measure_tile, chosen_by_tile, (design, intercept), n_threads))
     scaling = join_scalings(scalings)
 
-    # Columns of which nothing but rounding is left have the length 0, and are dropped.
+    # Drop columns of length 0: blocks and covariates explain them up to rounding.
     varies = scaling.length > 0
     block_of_sample = blocks_to_centre_within(design, intercept)
     require_some_variation(varies, block_of_sample)
@@ -310,7 +320,7 @@ def make_tiled_columns(
         intercept=intercept,
         block_of_sample=block_of_sample,
         covariate_basis=design.covariate_basis,
-        ridges=no_ridge_regressions(len(table)),
+        ridges=no_ridge_regressions(len(table)),  # until the second pass
         n_threads=n_threads,
     )
     return with_ridges(columns)  # the second pass
@@ -335,24 +345,33 @@ def measure_tile(
 
 
 def measure_columns(values: Floats, design: ColumnDesign, intercept: bool) -> ColumnScaling:
-    """How to clip, centre and normalise columns (samples, columns).
+    """Measure how to clip, centre and scale columns; the columns themselves stay as they are.
 
-    Without an intercept they are neither clipped nor centred.
+    Parameters
+    ----------
+    values : (samples, columns)
+    design : its blocks and covariates are regressed out before lengths are measured.
+    intercept : whether the rule has a threshold. Without it columns are neither clipped nor
+        centred.
+
+    Returns
+    -------
+    The limits of outliers, the centre and the length of every column, each (columns,).
     """
     n_columns = values.shape[1]
     limits = OutlierLimits(lowest=np.full(n_columns, -np.inf), highest=np.full(n_columns, np.inf))
     centre = np.zeros(n_columns)
     residuals = values
     if intercept:
-        # Outliers are moved to the limits before anything is measured.
+        # Clip outliers before anything else is measured.
         limits = clipping_limits(values)
         values = np.clip(values, limits.lowest, limits.highest)
         centre = values.mean(axis=0)
-        # Lengths are those of what blocks and covariates leave.
+        # Lengths are those of the residuals on blocks and covariates.
         block_of_sample = blocks_to_centre_within(design, intercept)
         residuals = column_residuals(values, block_of_sample, design.covariate_basis)
 
-    # A length of 0 says that nothing but rounding is left of the column.
+    # The length 0 marks a column that is constant up to rounding, given blocks and covariates.
     lengths = column_lengths(residuals)
     varies = vary_beyond_rounding(lengths, values)
     return ColumnScaling(limits.lowest, limits.highest, centre, np.where(varies, lengths, 0.0))

@@ -110,10 +110,19 @@ class UnionBound:
         }
 
     def _bound_at(self, n_selected: int, errors: int) -> Bound:
-        """The bound at (M, e) without any factor."""
+        """The union bound for sets of M features with at most e errors on random labels.
+
+        It is not corrected for errors that were counted after looking.
+
+        Parameters
+        ----------
+        n_selected : M.
+        errors : e.
+        """
         bound = chance_bound(
             n_samples=self.sizes.n_units,
-            # Features that were preregistered may be equal columns, which `n_features` counts once.
+            # `n_features` counts equal columns once, but several of them may be preregistered: at
+            # least the selected features are counted.
             n_features=max(self.n_features, n_selected),
             n_selected=n_selected,
             errors=errors,
@@ -121,6 +130,7 @@ class UnionBound:
             **self._null_arguments,  # positives, null, intercept, blocks
         )
         if self.uninformative:
+            # Labels are drawn from a model, for which the bound does not hold: p ≤ 1.
             return replace(bound, log10_p=LOG10_P_ONE)
         return bound
 
@@ -179,16 +189,19 @@ class UnionBound:
         return combine_stages(log10_counted, log10_feature, self._curve())
 
     def spending(self, level: float, n_shuffles: int, *, has_stage2: bool) -> AlphaSpending:
-        """How the level is divided between the stages of the test.
+        """Divide the significance level between the three stages of the test.
 
-        Stage 1 convinces with a p-value up to `stage1_level`. Its p-values are discrete, so that it
-        can spend less: `stage1_used`, the largest of them that is not above.
+        Stages 1 and 2 are proofs, p-values bounded without shuffles. Stage 3 are the shuffles; they
+        get what the proofs leave. A proof of stage 1 convinces if its p-value is at most
+        `stage1_level`. As these p-values are discrete, it spends only `stage1_used`, the largest of
+        them that is at most `stage1_level`.
 
         Parameters
         ----------
-        level : of the whole test.
-        n_shuffles : number of shuffles; without any, the first two stages spend all of the level.
-        has_stage2 : whether errors may be counted, or one feature found, after looking.
+        level : the level of the whole test.
+        n_shuffles : number of shuffles; without shuffles, stages 1 and 2 share the whole level.
+        has_stage2 : whether there are proofs of stage 2, which count errors after looking or choose
+            the best single feature.
         """
         stage2_share = STAGE2_SHARE if n_shuffles > 0 else STAGE2_SHARE_WITHOUT_SHUFFLES
         stage2_level = stage2_share * level if has_stage2 else 0.0
@@ -213,36 +226,39 @@ class UnionBound:
         return int(np.searchsorted(log10_p, log10(stage1_level), side="right")) - 1
 
     def largest_attainable(self, stage1_level: float) -> float:
-        """How much of its level stage 1 can spend: its largest p-value that is not above the level.
+        """The largest p-value of stage 1 that is at most its level: what stage 1 can spend of it.
 
-        p-values of stage 1 are discrete. The result is 0 if all of them are above the level, and
-        the level itself where the largest one below is not known.
+        Stage 1 is the union bound, whose p-values are discrete. The result is 0 if all of them are
+        above the level, and the level itself, which is always safe, if the largest one below the
+        level is not known.
         """
         if self.uninformative:
             # Every p-value is 1.
             return 0.0
         if self.preregistered is not None:
+            # The features are fixed: p-values differ in the number of errors.
             return self._largest_attainable_by_errors(self.preregistered, stage1_level)
         if self.errors is None:
-            # Errors are counted after looking: every size and number of errors has its p-value, and
-            # the largest below the level is not looked for.
+            # Features are chosen and errors are counted after looking: there is a p-value for every
+            # combination of the two numbers, and the largest below the level is not searched for.
             return stage1_level
-        # The p-value rises with the number of features: the largest below the level is that of the
-        # most features that convince.
+        # The errors are fixed: p-values rise with the number of features. So the largest below the
+        # level is that of the most features that convince.
         most_features = self.largest_convincing(stage1_level)
         if most_features <= 0:
             return 0.0
         return self._bound_at(most_features, self.errors).pvalue
 
     def _largest_attainable_by_errors(self, n_selected: int, stage1_level: float) -> float:
-        """The largest p-value not above the level, for features fixed beforehand; 0 without one.
+        """The largest p-value of the union bound that is at most the level, for fixed features.
 
-        If the errors were declared too, there is one p-value. If not, there is one for every number
-        of errors.
+        If the number of errors was declared beforehand, too, there is one possible p-value; else
+        there is one for every number of errors. The result is 0 if no p-value is so small.
 
         Parameters
         ----------
-        n_selected : number of features fixed beforehand.
+        n_selected : number of features that were fixed beforehand.
+        stage1_level : the level of stage 1, to which the bound belongs.
         """
 
         def pvalue(errors: int) -> float:
@@ -252,7 +268,7 @@ class UnionBound:
             declared_pvalue = pvalue(self.errors)
             return declared_pvalue if declared_pvalue <= stage1_level else 0.0
 
-        # p-values rise with the errors: those of 0, 1, …, n_convincing − 1 errors convince.
+        # p-values rise with the errors: bisection finds how many of 0, 1, … errors convince.
         n_convincing = bisect_right(range(self.sizes.n_units), stage1_level, key=pvalue)
         if n_convincing == 0:
             return 0.0
@@ -262,13 +278,14 @@ class UnionBound:
     def samples_needed(self, rule: Rule, level: float) -> int | None:
         """How many units a study needs so that a rule as good as this one convinces by the bound.
 
-        The larger study is of the same kind: the same balance of classes, or more blocks like those
-        there are; and the same null, factor and preregistration as in the test.
+        Units are samples, or groups of samples with one label. The new study is like this one: the
+        same balance of classes, or more blocks like the present ones; and the same null hypothesis
+        and preregistration.
 
         Parameters
         ----------
         rule
-            Whose features and errors are counted.
+            The numbers of its features and errors count.
         level
             The p-value to be reached.
 
@@ -276,11 +293,11 @@ class UnionBound:
         -------
         None if no study is large enough, or if the rule makes more errors than were declared.
         """
-        # The errors that were declared, or those of the rule if they are counted after looking.
+        # The number of errors in the bound: as declared, or the rule's if counted after looking.
         n_selected, bound_errors = self._statistic(rule)
         if self.uninformative or rule.errors > bound_errors:
             return None
-        # The p-value is the bound times a factor, if errors are counted after looking.
+        # If errors are counted after looking, the p-value is the bound times a factor.
         max_log10_bound = log10(level) - self._log10_factor(bound_errors)
 
         def convinces(study_size: int) -> bool:
@@ -290,9 +307,9 @@ class UnionBound:
                 return False
             return resized._bound_at(n_selected, bound_errors).log10_p <= max_log10_bound
 
-        # The bound falls as the study grows, but not at every single step: class sizes are rounded,
-        # and blocks come in rotation. It does fall from one period of these to the next, so that
-        # `first_convincing` checks all sizes within a period around the first that convinces.
+        # The bound falls as the study grows, but not at every single step, because class sizes are
+        # rounded, and blocks of different sizes are added in turn. It does fall from one period to
+        # the next: so `first_convincing` checks all sizes within a period around its solution.
         period = self._balance_period()
         study_size = first_convincing(convinces, start=1, cycle=period)
         if study_size is None:

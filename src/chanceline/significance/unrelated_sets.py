@@ -123,17 +123,24 @@ class NoiseSets:
     def _log_expected_splits(self, size: int) -> float:
         """ln of the expected number of labellings near the observed one that one set separates.
 
-        A labelling is near if at most e labels differ. With k positives in a labelling, it is
+        A labelling is near if it differs from the observed one in at most e labels. The expected
+        number is a sum over the number k of positives in a labelling:
 
-            ln Σ_k (number of near labellings with k) · (probability that one of them is separated).
+            Σ_k (number of near labellings with k) · (probability that one of them is separated).
 
-        Without a threshold that probability is Cover's, the same for every k.
+        Without a threshold the probability is the same for every k, by Cover's theorem.
+
+        Parameters
+        ----------
+        size : number of features in the set.
         """
         if not self.intercept:
+            # Cover's count of labellings that are separated, divided by all 2^P labellings.
             log_probability = log_cover(self.n_samples, size) - self.n_samples * LOG2
             return log_probability + log_hamming_ball(self.n_samples, self.errors)
 
-        # Every k that occurs, and ln of the number of near labellings with it: (class sizes,) each.
+        # Every k that occurs, and ln of the number of near labellings with k positives: (class
+        # sizes,) each.
         class_sizes, log_near_labellings = self._log_near_labellings()
         log_probabilities = [
             _log_separable(self.n_samples, class_size, size) for class_size in class_sizes.tolist()
@@ -217,13 +224,18 @@ def _log_separable(n_samples: int, positives: int, n_selected: int) -> float:
 
 
 def one_feature_probability(n_samples: int, positives: int, errors: int) -> float:
-    """How likely some threshold on one column makes at most e errors on labels that ignore it.
+    """How likely some threshold on one column makes at most e errors on random labels.
 
-    Read along the sorted column, the labels are a random walk W of n₊ steps up and n₋ down. A
-    threshold after t samples that calls these positive makes n₊ − W_t errors, and n₋ + W_t if it
-    calls them negative. So the walk must touch a barrier, at n₊ − e above or at −(n₋ − e) below,
-    which are g = P − 2e apart. By the reflection principle C(P, e) walks touch a given barrier;
-    walks that touch both are counted twice, which inclusion and exclusion put right:
+    Sort the samples by the column. Their labels are then a random walk W with n₊ steps up and n₋
+    steps down. A threshold after t samples makes n₊ − W_t errors if it calls these t positive (the
+    negatives up to t, and the positives after it), and n₋ + W_t errors if it calls them negative.
+    So some threshold makes at most e errors if the walk touches the upper barrier at n₊ − e or the
+    lower one at −(n₋ − e).
+
+    Reflected where it first touches a given barrier, such a walk has e steps of one kind and P − e
+    of the other: by the reflection principle, C(P, e) walks touch the barrier. Walks that touch
+    both barriers must not be counted twice. Inclusion and exclusion, with repeated reflections at
+    the two barriers, whose distance is g = P − 2e, give the probability
 
         Σ_{j≥0} [2C(P, e − jg) − C(P, 2e − n₊ − jg) − C(P, 2e − n₋ − jg)] / C(P, n₊).
 
@@ -233,9 +245,10 @@ def one_feature_probability(n_samples: int, positives: int, errors: int) -> floa
     errors : e, fewer than the samples of either class.
     """
     negatives = n_samples - positives
-    gap = n_samples - 2 * errors
+    gap = n_samples - 2 * errors  # g, above 0 because e is below both n₊ and n₋
     n_walks_touching = 0
-    for jg in range(0, errors + 1, gap):  # from there on all terms of the sum are zero
+    # Beyond jg = e, all binomials are zero: their lower numbers are negative.
+    for jg in range(0, errors + 1, gap):
         n_walks_touching += 2 * _binomial(n_samples, errors - jg)
         n_walks_touching -= _binomial(n_samples, 2 * errors - positives - jg)
         n_walks_touching -= _binomial(n_samples, 2 * errors - negatives - jg)
@@ -250,13 +263,23 @@ def _binomial(n: int, k: int) -> int:
 
 @lru_cache(maxsize=1_000)
 def fair_coin_probability(n_samples: int, errors: int) -> float:
-    """`one_feature_probability` where each label is a fair coin, and class sizes are binomial."""
+    """How likely some threshold on one column makes at most e errors, if labels are fair coins.
+
+    It is the mean of `one_feature_probability`, in which class sizes are fixed, over class sizes
+    with a binomial distribution.
+
+    Parameters
+    ----------
+    n_samples : number of samples.
+    errors : e.
+    """
     probability = 0.0
     for positives in range(n_samples + 1):
-        weight = math.comb(n_samples, positives) / 2**n_samples
+        weight = math.comb(n_samples, positives) / 2**n_samples  # P(so many positives)
         smaller_class = min(positives, n_samples - positives)
         if errors >= smaller_class:
-            probability += weight  # a constant rule is good enough
+            # To call all samples the larger class is good enough.
+            probability += weight
         else:
             probability += weight * one_feature_probability(n_samples, positives, errors)
     return probability
@@ -264,41 +287,62 @@ def fair_coin_probability(n_samples: int, errors: int) -> float:
 
 @lru_cache(maxsize=1_000)
 def _asymptotic_shift(n_samples: int, n_features: int, errors: int) -> float | None:
-    """How many features more a typical set needs than the first moment says.
+    """How many more features a set typically needs to fit random labels than the mean count says.
 
-    It is N(ρ_VS − ρ_splits), from the limit of many features and equal classes. At the share ρ_VS
-    of the N features a typical table has one set that fits (replica method); at ρ_splits one fit is
-    expected on average (first moment). None where even all features together make too many errors.
+    A set fits if a rule on it makes at most the given number of errors. The result is
+    N(ρ_VS − ρ_splits), in the limit of many features and with equal classes. ρ_splits is the share
+    of the N features at which the expected number of fits is one (first moment). Fits come in
+    clumps in few tables, so that this is too optimistic: a typical table has a set that fits only
+    from the larger share ρ_VS on (replica method).
+
+    Returns
+    -------
+    A number of features; None if even all features together make too many errors.
     """
-    load = n_samples / n_features
+    load = n_samples / n_features  # α
     error_rate = min(errors / n_samples, MAX_ERROR_RATE)
-    largest_load = gardner(Ensemble(error_rate=error_rate)).load  # that all features can fit
+    # The largest load at which all features together make no more errors.
+    largest_load = gardner(Ensemble(error_rate=error_rate)).load
     if load >= largest_load:
         return None
-    density_of_splits = _density_of_splits(load, error_rate)
+    density_of_splits = _density_of_splits(load, error_rate)  # ρ_splits
     if density_of_splits is None:
         return None
-    typical_density = density_at(load, errors=error_rate).rho
+    typical_density = density_at(load, errors=error_rate).rho  # ρ_VS
     return n_features * (typical_density - density_of_splits)
 
 
 def _density_of_splits(load: float, error_rate: float) -> float | None:
-    """ρ_splits: the share of the features at which one fit is expected, in the limit of many.
+    """The density ρ at which the expected number of fits to random labels is one.
 
-    The expected number grows as exp(N · exponent), so that it is one where the exponent is zero:
+    A fit is a choice of ρN of the N features together with a choice of labels to flip (at most the
+    share ε), such that a rule on these features separates the flipped labels. For large N the
+    expected number of fits is exp(N · exponent(ρ)), with
 
-        exponent(ρ) = (exponent of the separating sets) + αH(ε).
+        exponent(ρ) = s(ρ) + αH(ε).
 
-    αH(ε), with the load α, the error rate ε and the binary entropy H, counts the ways to flip the
-    labels that may be wrong. None if not even half of the features are enough.
+    s(ρ) is the exponent of the number of sets that separate labels without errors. αH(ε) is the
+    exponent of the number of ways to flip labels: ε·αN of αN samples, with the binary entropy H.
+    The expected number is one where the exponent is zero.
+
+    Parameters
+    ----------
+    load : α, samples per feature.
+    error_rate : ε, the share of the labels that may be wrong.
+
+    Returns
+    -------
+    The density; None if the expected number is below one even with half of the features.
     """
-    exponent_of_flips = 0.0
+    flips_exponent = 0.0  # αH(ε); the formula of H has no value at ε = 0
     if error_rate > 0:
-        exponent_of_flips = load * binary_entropy(error_rate)
+        flips_exponent = load * binary_entropy(error_rate)
 
     def exponent(density: float) -> float:
-        return first_moment_exponent(load, density) + exponent_of_flips
+        return first_moment_exponent(load, density) + flips_exponent
 
+    # The exponent rises from negative values. It is positive at the density load/2, from which on
+    # every set separates (Cover): so the zero lies below.
     largest_density = min(LARGEST_DENSITY, load / 2)
     if exponent(largest_density) <= 0:
         return None

@@ -98,8 +98,16 @@ class Grounds:
 
 
 def decide(grounds: Grounds) -> ReasonedVerdict:
-    """The verdict of the test, with a sentence that gives the reason."""
-    # Features were named after looking: only the bound speaks about them.
+    """The verdict of the test, with a sentence that gives the reason.
+
+    It is "structure", "cannot tell", "not shown" or "chance allows this"; the first case below that
+    applies decides.
+
+    Parameters
+    ----------
+    grounds : the p-value, the features named, the shuffles, and what else the verdict depends on.
+    """
+    # The user named features after looking at the data: only the rigorous bound is valid for these.
     plan = grounds.plan
     if plan.named_after:
         return _about_named_features(grounds)
@@ -129,7 +137,12 @@ def decide(grounds: Grounds) -> ReasonedVerdict:
 
 
 def evidence_in_words(grounds: Grounds) -> str:
-    """A sentence about the features named: what they do, and the same on shuffled labels."""
+    """A sentence about the features named: what they do, compared with shuffled labels.
+
+    Parameters
+    ----------
+    grounds : the features named, the shuffles, and the covariates that were adjusted for.
+    """
     evidence = grounds.evidence
     permutation = grounds.permutation
     spread = grounds.spread  # what all features do together; None without shuffles
@@ -159,16 +172,17 @@ def _spread_in_words(spread: SpreadReading) -> str:
 
 
 def whose_pvalue(grounds: Grounds) -> str:
-    """A remark if the p-value of the test is not that of the features named; else empty.
+    """A sentence about whose p-value it is, if it is not that of the features named; else empty.
 
-    The p-value may be that of a larger set, for example, although fewer features convince too.
+    For example, the smallest p-value can be that of a larger set, although the few features named
+    convince by themselves, too.
     """
     evidence = grounds.evidence
     # The features named have a p-value by shuffles, but do not convince by themselves.
     if evidence.pvalue is not None and not evidence.convinces:
         return _remark_on_joint_evidence(grounds, evidence.pvalue)
 
-    # What the test would give by them alone; None where they do not convince.
+    # The p-value that the test would have by these features alone; None if they do not convince.
     log10_p_alone = evidence.log10_p_alone
     if log10_p_alone is None:
         return ""
@@ -206,22 +220,25 @@ def _owner_of_pvalue(grounds: Grounds) -> str:
 
 
 def why_undecided(grounds: Grounds) -> str | None:
-    """Why the test could not have decided, so that a p-value above the level says nothing.
+    """Why a p-value above the level says nothing: the sentence for an undecided verdict, or None.
 
-    None if it could have.
+    None means that the test could have reached the level, and is clearly above it.
     """
     plan = grounds.plan
     permutation = grounds.completed_permutation
     if permutation is None:
         return NOTHING_SHUFFLED
     if permutation.void:
+        # The user's search gave the same features for all labels.
         return BLIND_SEARCH
+    # The smallest p-value that shuffles of this design can give. The p-value of the test is larger
+    # by what the proofs, which were tried before the shuffles, could spend of the level.
     smallest_p = plan.design.smallest_p
-    # A p-value of shuffles pays for the proofs that were tried before them.
     if smallest_p + plan.spending.spent_before_shuffles > grounds.level:
         design = plural(plan.design.sizes.n_units, grounds.unit)
         limit = f"can give no p-value below {smallest_p:.2g}, whatever the data"
         return f"This design ({design}) {limit}."
+    # The interval of the Monte Carlo p-value contains the level: more shuffles could decide.
     low, high = permutation.interval
     if low <= grounds.level:
         interval = f"With p between {low:.2g} and {high:.2g}"
@@ -230,26 +247,30 @@ def why_undecided(grounds: Grounds) -> str | None:
 
 
 def _without_structure(grounds: Grounds, evidence_sentence: str) -> ReasonedVerdict:
-    """The verdict if no structure is shown: chance allows this, or not shown.
+    """The verdict if no structure is shown: "chance allows this" or "not shown".
 
-    "Not shown" is said if a proof or the rule to use speaks against chance, or if a large effect
-    could have been missed.
+    "Not shown" is said if a proof or the cross-validated rule speaks against chance, or if a large
+    effect could have been missed.
 
     Parameters
     ----------
+    grounds : the proofs (p-values bounded without shuffles), the level, and the design.
     evidence_sentence : the features named and what they do; every reason begins with it.
     """
-    # A proof is below the level, but not within its share of it.
-    proofs = [proof for proof in grounds.proofs if proof.log10_p <= log10(grounds.level)]
-    if proofs:
-        strongest = min(proofs, key=lambda proof: proof.log10_p)
+    # A proof has a p-value below the level, but not below the share of the level that it may spend.
+    proofs_below_level = [
+        proof for proof in grounds.proofs if proof.log10_p <= log10(grounds.level)
+    ]
+    if proofs_below_level:
+        strongest = min(proofs_below_level, key=lambda proof: proof.log10_p)
         reason = (
             f"{evidence_sentence} There is a proof for {strongest.about()}, but not within its "
             "share of the level; it would count had this been declared beforehand."
         )
         return ReasonedVerdict(Verdict.NOT_SHOWN, reason)
 
-    # How far apart the class means of a feature must lie to be seen, in standard deviations.
+    # The smallest effect that the test would have seen with the power `POWER`: the distance of the
+    # class means of one feature, in standard deviations. Infinite if the test can see no feature.
     effect = detectable_effect(grounds.plan)
     if effect == inf:
         reason = f"{evidence_sentence} No single feature could have been seen."
@@ -262,19 +283,23 @@ def _without_structure(grounds: Grounds, evidence_sentence: str) -> ReasonedVerd
         reason = f"{evidence_sentence} Only a feature {effect_clause}"
         return ReasonedVerdict(Verdict.NOT_SHOWN, reason)
     reason = f"{evidence_sentence} A feature {effect_clause}"
+    # The rule for new samples is clearly better than guessing.
     if grounds.rule_helps:
         return ReasonedVerdict(Verdict.NOT_SHOWN, reason)
     return ReasonedVerdict(Verdict.CHANCE, reason)
 
 
 def _about_named_features(grounds: Grounds) -> ReasonedVerdict:
-    """The verdict on features named after looking, which only the bound can prove.
+    """The verdict on features that the user named after looking at the data.
 
+    Only the rigorous bound can prove these, because it covers all sets that could have been named.
     If it does not, the reason tells what shuffles say about the table as a whole.
     """
     summary = grounds.evidence.summary()
     if grounds.convinces:
         return ReasonedVerdict(Verdict.STRUCTURE, f"{summary}.")
+
+    # Nothing is shown about these features. What is known about the table?
     features = plural(grounds.separating.n_selected, "feature")
     nothing_shown = f"Nothing is shown about the {features} named. {summary}."
     permutation = grounds.completed_permutation

@@ -43,14 +43,16 @@ class FoldPredictions(NamedTuple):
 def hold_out_predictions(
     samples: RuleSamples, seed: int, *, n_repeats: int = N_OUTER_REPEATS, n_jobs: int | None = 1
 ) -> HeldOutPredictions:
-    """Predictions of every sample by rules that were trained without its fold.
+    """Cross-validate: predict every sample by rules that were trained without the sample's fold.
+
+    Samples of a unit (for example a patient) always share a fold.
 
     Parameters
     ----------
-    samples : all of them.
-    seed : the user's.
-    n_repeats : how often the samples are dealt to folds.
-    n_jobs : as in joblib.
+    samples : all samples of the table.
+    seed : the user's seed, from which the seeds of folds and of training are derived.
+    n_repeats : number of repeats; each deals the samples to new folds.
+    n_jobs : number of processes, as in joblib.
     """
     # Deal the samples to folds, anew in every repeat.
     deals = []
@@ -64,39 +66,48 @@ def hold_out_predictions(
         )
     fold_of_sample = np.stack(deals)  # (repeats, samples)
 
-    # Train without each fold of each repeat, and predict its samples.
+    # For each fold of each repeat: train on the other folds, and predict the samples of this one.
+    # A task calls `predict_fold(task, *common)`.
     n_folds = int(fold_of_sample.max()) + 1
     tasks = [ValidationFold(repeat, fold) for repeat in range(n_repeats) for fold in range(n_folds)]
     common = (samples, fold_of_sample, seed)
-    by_fold = list(run_ordered(predict_fold, tasks, common=common, n_jobs=n_jobs))
+    predictions_of_folds = list(run_ordered(predict_fold, tasks, common=common, n_jobs=n_jobs))
 
-    # Put the predictions in the order of the samples: (repeats, samples, columns).
-    predicted = np.empty((*fold_of_sample.shape, by_fold[0].predicted.shape[1]))
-    guessed = np.empty((*fold_of_sample.shape, by_fold[0].guessed.shape[1]))
-    for task, of_fold in zip(tasks, by_fold, strict=True):
+    # Put the predictions in the order of the samples. `predicted` is by the rules, `guessed` by
+    # blocks and covariates alone, without features.
+    n_predicted_columns = predictions_of_folds[0].predicted.shape[1]
+    n_targets = predictions_of_folds[0].guessed.shape[1]
+    predicted = np.empty((*fold_of_sample.shape, n_predicted_columns))  # (repeats, samples, …)
+    guessed = np.empty((*fold_of_sample.shape, n_targets))
+    for task, fold_predictions in zip(tasks, predictions_of_folds, strict=True):
         is_held_out = fold_of_sample[task.repeat] == task.fold
-        predicted[task.repeat, is_held_out] = of_fold.predicted
-        guessed[task.repeat, is_held_out] = of_fold.guessed
+        predicted[task.repeat, is_held_out] = fold_predictions.predicted
+        guessed[task.repeat, is_held_out] = fold_predictions.guessed
     return HeldOutPredictions(
         predicted=predicted,
         guessed=guessed,
         fold_of_sample=fold_of_sample,
         unit_of_sample=samples.unit_of_sample,
-        n_features=tuple(of_fold.n_features for of_fold in by_fold),
+        n_features=tuple(predictions.n_features for predictions in predictions_of_folds),
     )
 
 
 def predict_fold(
     task: ValidationFold, samples: RuleSamples, fold_of_sample: Ints, seed: int
 ) -> FoldPredictions:
-    """Train without a fold, and predict its samples.
+    """Train a rule on all samples outside one fold, and predict the samples of the fold.
 
     Parameters
     ----------
-    task : the fold.
-    samples : all of them.
-    fold_of_sample : (repeats, samples)
-    seed : the user's.
+    task : the number of the repeat, and that of the fold to hold out.
+    samples : all samples, of the fold and outside.
+    fold_of_sample : (repeats, samples) the number of each sample's fold.
+    seed : the user's seed.
+
+    Returns
+    -------
+    Predictions of the held-out samples in their order: by the rule, and (`guessed`) by what blocks
+    and covariates say without features.
     """
     is_held_out = fold_of_sample[task.repeat] == task.fold
     training_seed = [seed, Stream.OUTER_TRAINING, task.repeat, task.fold]

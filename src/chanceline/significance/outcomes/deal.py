@@ -9,29 +9,34 @@ from chanceline.prediction.folds import Seed
 
 
 def deal_in_order(order: Floats, unit_of_sample: Ints, *, n_folds: int, seed: Seed) -> Ints:
-    """A fold for every sample, (samples,); samples of one unit stay together.
+    """Deal samples to folds so that the outcome is distributed alike in all folds.
 
-    Units are sorted by the mean of `order` and at random where it is equal, and every `n_folds`
-    neighbours are dealt to different folds at random.
+    Samples of one unit (for example a patient) stay together. Units are sorted by their mean
+    outcome, ties at random; of every `n_folds` neighbours in this order each gets another fold, at
+    random.
 
     Parameters
     ----------
     order : (samples,) the outcome as a number.
-    unit_of_sample : (samples,) numbers of the units.
-    n_folds : how many folds there are, if there are as many units.
-    seed : of the random order.
+    unit_of_sample : (samples,) the number of each sample's unit; numbers may have gaps.
+    n_folds : number of folds; with fewer units there are only as many folds as units.
+    seed : of the random orders.
+
+    Returns
+    -------
+    (samples,) the fold of every sample, 0, 1, ….
     """
-    # Numbers 0, 1, … without gaps.
+    # Renumber the units 0, 1, … without gaps.
     unit_of_sample = np.unique(unit_of_sample, return_inverse=True)[1]
     mean_of_unit = np.bincount(unit_of_sample, weights=order) / np.bincount(unit_of_sample)
     n_units = len(mean_of_unit)
     rng = np.random.default_rng(seed)
-    # `lexsort` sorts by its last key first: random numbers decide where means are equal.
+    # The last key of `lexsort` is the main one: random numbers only decide between equal means.
     units_by_outcome = np.lexsort((rng.random(n_units), mean_of_unit))
 
+    # Write the sorted units into rows of `n_folds`. Each row gets the folds in a random order.
     n_folds = min(n_folds, n_units)
-    # Each row of `n_folds` neighbours gets the folds in an order of its own.
-    n_rows = -(-n_units // n_folds)
+    n_rows = -(-n_units // n_folds)  # rounded up: the last row may be incomplete
     folds_of_rows = rng.random((n_rows, n_folds)).argsort(axis=1)
     fold_of_unit = np.empty(n_units, dtype=np.int64)
     fold_of_unit[units_by_outcome] = folds_of_rows.reshape(-1)[:n_units]
@@ -39,31 +44,42 @@ def deal_in_order(order: Floats, unit_of_sample: Ints, *, n_folds: int, seed: Se
 
 
 def deal_by_class(class_of_sample: Ints, unit_of_sample: Ints, *, n_folds: int, seed: Seed) -> Ints:
-    """A fold for every sample, (samples,); samples of one unit stay together.
+    """Deal samples to folds so that every class is spread evenly over the folds.
 
-    Units are dealt like cards, class by class and in random order, and every class begins with
-    fold 0. A fold with one more unit of a class than others then tends to have one more of the
-    other classes too. Otherwise the larger class would change from one training set to the next,
-    always to one that is rarer in the fold held out.
+    Samples of one unit (for example a patient) stay together. The units of each class are dealt
+    like cards, in random order: to the folds 0, 1, …, n_folds − 1, 0, 1, ….
+
+    Every class starts at fold 0, so that the first folds get the surplus units of all classes. If
+    classes started at different folds, leaving a fold out could change which class is the largest
+    in the training set, and always against the class that is frequent in the fold left out.
 
     Parameters
     ----------
-    class_of_sample : (samples,) 0, 1, …; a unit counts as of its most frequent class.
-    unit_of_sample : (samples,) numbers of the units.
-    n_folds : how many folds there are, if a class has as many units.
+    class_of_sample : (samples,) class numbers 0, 1, …; a unit has its most frequent class.
+    unit_of_sample : (samples,) the number of each sample's unit; numbers may have gaps.
+    n_folds : number of folds; if every class has fewer units, the last folds stay empty.
     seed : of the random order.
+
+    Returns
+    -------
+    (samples,) the fold of every sample, 0, 1, ….
     """
+    # The class of every unit. Units are renumbered 0, 1, … without gaps.
     units, unit_of_sample = np.unique(unit_of_sample, return_inverse=True)
-    counts = np.zeros((len(units), class_of_sample.max() + 1), dtype=np.int64)
+    counts = np.zeros((len(units), class_of_sample.max() + 1), dtype=np.int64)  # (units, classes)
     np.add.at(counts, (unit_of_sample, class_of_sample), 1)
     class_of_unit = counts.argmax(axis=1)
 
-    # `lexsort` sorts by its last key first: by class, and at random within a class.
+    # The units in dealing order: by class (the last key of `lexsort` is the main one), at random
+    # within a class.
     random_keys = np.random.default_rng(seed).random(len(units))
     order = np.lexsort((random_keys, class_of_unit))
+
+    # The place 0, 1, … of each unit within its class, in dealing order: its position, less the
+    # position of the first unit of its class.
     ordered_class = class_of_unit[order]
-    first_of_class = np.searchsorted(ordered_class, ordered_class)  # (units,)
-    place_in_class = np.arange(len(units)) - first_of_class
+    start_of_class = np.searchsorted(ordered_class, ordered_class)  # (units,)
+    place_in_class = np.arange(len(units)) - start_of_class
 
     fold_of_unit = np.empty(len(units), dtype=np.int64)
     fold_of_unit[order] = place_in_class % n_folds

@@ -36,7 +36,13 @@ def read_classes(column: pd.Series) -> Outcome:
 
 
 def read_survival(time: pd.Series, event: pd.Series) -> Outcome:
-    """Times and events from their columns; events may be truth values."""
+    """Make a survival outcome from two columns of a table.
+
+    Parameters
+    ----------
+    time : the time of every sample.
+    event : 1 (or true) where the event was seen at that time, 0 where the time was cut off.
+    """
     name = str(time.name)
     event_name = str(event.name)
     return make_survival(

@@ -94,26 +94,34 @@ class Expectation(Result):
 def r_squared(
     values: Floats, held_out: HeldOutPredictions, share: float = R_SQUARED_SHARE
 ) -> Measure:
-    """R², 1 − Σ(y − ŷ)²/Σ(y − guess)², of predicted numbers.
+    """Cross-validated R² = 1 − Σd/Σg, with its 95 % interval.
 
-    Its standard error is that of a ratio: with d and g the two squares of a sample, the sample
-    moves R² by ((1 − R²) g − d)/mean(g), divided by the number of samples. So the standard error is
-    the standard deviation of these changes by the root of the number of samples that count.
+    Of each sample, d = (y − ŷ)² is the squared error of the rule's prediction, and g = (y − guess)²
+    that of a guess without features, such as the training mean. Both are means over repeats.
+
+    R² is a ratio of two sums. By the delta method it has the standard error of the mean of
+    ((1 − R²) g − d)/mean(g) over the samples: the standard deviation of these terms, divided by
+    √n_effective.
 
     Parameters
     ----------
-    values : (samples,) the numbers.
-    held_out : predictions of one column.
-    share : of the independent samples that the interval counts; 1 for a rule fixed beforehand.
+    values : (samples,) y, the observed numbers.
+    held_out : predictions and guesses of samples left out, in one column.
+    share : the share of the independent samples that counts for the interval. It is below 1 because
+        the rules of the folds differ; 1 would be right for a rule fixed beforehand.
     """
-    squares = np.mean((values - held_out.predicted[:, :, 0]) ** 2, axis=0)
-    guess_squares = np.mean((values - held_out.guessed[:, :, 0]) ** 2, axis=0)
-    value = 1 - squares.sum() / guess_squares.sum()
-    changes = ((1 - value) * guess_squares - squares) / guess_squares.mean()
-    n_effective = max(MIN_EFFECTIVE, share * held_out.n_independent(changes))
-    standard_error = changes.std() / sqrt(n_effective)
-    reach = float(stdtrit(n_effective - 1, UPPER_QUANTILE)) * standard_error
-    interval = (float(value - reach), min(1.0, float(value + reach)))
+    squared_errors = np.mean((values - held_out.predicted[:, :, 0]) ** 2, axis=0)  # (samples,) d
+    guess_errors = np.mean((values - held_out.guessed[:, :, 0]) ** 2, axis=0)  # (samples,) g
+    value = 1 - squared_errors.sum() / guess_errors.sum()
+
+    # The interval by Student's t. `n_independent` is smaller than the number of samples if the
+    # terms of samples of one unit, such as a patient, are alike.
+    terms = ((1 - value) * guess_errors - squared_errors) / guess_errors.mean()  # (samples,)
+    n_effective = max(MIN_EFFECTIVE, share * held_out.n_independent(terms))
+    standard_error = terms.std() / sqrt(n_effective)
+    half_width = float(stdtrit(n_effective - 1, UPPER_QUANTILE)) * standard_error
+    # R² is at most 1, but has no lower limit. By definition R² of guessing is 0.
+    interval = (float(value - half_width), min(1.0, float(value + half_width)))
     return Measure(name="R²", value=float(value), interval=interval, guess=0.0)
 
 
@@ -164,18 +172,22 @@ def correlation_interval(correlation: float, n_effective: float) -> tuple[float,
 def error_rate(
     codes: Ints, held_out: HeldOutPredictions, share: float = EFFECTIVE_SHARE
 ) -> Measure:
-    """Share of samples that are called a wrong class.
+    """Share of the samples whose predicted class is wrong, with its 95 % interval.
 
     Parameters
     ----------
-    codes : (samples,) numbers 0, 1, … of the classes.
-    held_out : predicted probabilities of the classes.
-    share : as in `r_squared`.
+    codes : (samples,) the true classes, numbered 0, 1, ….
+    held_out : predicted probabilities of the classes for samples left out.
+    share : the share of the independent samples that counts for the interval, as in `r_squared`.
     """
-    value = float(np.mean(is_wrong(codes, held_out)))
-    probability_of_own = held_out.mean_prediction[np.arange(len(codes)), codes]  # (samples,)
-    n_effective = share * held_out.n_independent(1 - probability_of_own)
-    # To guess is to call every sample the largest class.
+    value = float(np.mean(is_wrong(codes, held_out)))  # over repeats and samples
+
+    # Samples of one unit, such as a patient, count as fewer independent samples, the more alike
+    # their probabilities of wrong classes are.
+    probability_of_truth = held_out.mean_prediction[np.arange(len(codes)), codes]  # (samples,)
+    n_effective = share * held_out.n_independent(1 - probability_of_truth)
+
+    # A guess calls every sample the largest class.
     largest_share = float(np.bincount(codes).max()) / len(codes)
     return Measure(
         name="error",
@@ -188,35 +200,38 @@ def error_rate(
 def balanced_error(
     codes: Ints, held_out: HeldOutPredictions, share: float = BALANCED_SHARE
 ) -> Measure:
-    """Mean of the error rates e_c of the classes that have samples.
+    """Mean of the error rates e_c over the classes that have samples, with its 95 % interval.
 
-    Its variance is Σ_c e_c(1 − e_c)/n_c over the squared number of classes, with e_c moved towards
-    one half by one error and one success, so that a class without error has a variance too.
+    Of C classes with n_c samples each, the variance is Σ_c e_c(1 − e_c)/n_c, divided by C². There
+    e_c is (errors + 1)/(n_c + 2) instead of errors/n_c, so that a class without error has a
+    variance too.
 
     Parameters
     ----------
-    codes : (samples,) numbers 0, 1, … of the classes.
-    held_out : predicted probabilities of the classes.
-    share : as in `r_squared`.
+    codes : (samples,) the true classes, numbered 0, 1, ….
+    held_out : predicted probabilities of the classes for samples left out.
+    share : the share of the independent samples that counts for the interval, as in `r_squared`.
     """
-    share_wrong = np.mean(is_wrong(codes, held_out), axis=0)  # (samples,) of the repeats
+    wrong_share = np.mean(is_wrong(codes, held_out), axis=0)  # (samples,) share of the repeats
     has_samples = np.bincount(codes) > 0
     sizes = np.bincount(codes)[has_samples]  # (classes,) n_c
     n_classes = len(sizes)
-    errors = np.bincount(codes, weights=share_wrong)[has_samples]  # (classes,) numbers
+    errors = np.bincount(codes, weights=wrong_share)[has_samples]  # (classes,) numbers of errors
     value = float(np.mean(errors / sizes))
 
-    # Only a share of the samples of every class counts for the interval.
-    probability_of_own = held_out.mean_prediction[np.arange(len(codes)), codes]
-    counted_share = share * held_out.n_independent(1 - probability_of_own) / len(codes)
-    moved_rates = (errors + 1) / (sizes + 2)  # e_c, moved towards one half
-    variances = moved_rates * (1 - moved_rates) / (counted_share * sizes)
+    # For the interval, every class counts with only this share of its n_c samples: `share` of the
+    # independent samples, which are fewer if samples of one unit (such as a patient) are alike.
+    probability_of_truth = held_out.mean_prediction[np.arange(len(codes)), codes]
+    counted_share = share * held_out.n_independent(1 - probability_of_truth) / len(codes)
+    smoothed_rates = (errors + 1) / (sizes + 2)
+    variances = smoothed_rates * (1 - smoothed_rates) / (counted_share * sizes)
     variance = np.sum(variances) / n_classes**2
-    reach = float(ndtri(UPPER_QUANTILE)) * sqrt(variance)
+    half_width = float(ndtri(UPPER_QUANTILE)) * sqrt(variance)
     return Measure(
         name="balanced error",
         value=value,
-        interval=(max(0.0, value - reach), min(1.0, value + reach)),
+        interval=(max(0.0, value - half_width), min(1.0, value + half_width)),
+        # A guess calls all samples one class: it errs on all other classes.
         guess=1 - 1 / n_classes,
     )
 
@@ -242,34 +257,38 @@ def concordance(
     held_out: HeldOutPredictions,
     share: float = CONCORDANCE_SHARE,
 ) -> Measure:
-    """Harrell's concordance: of the pairs whose order in time is known, the share with the higher
-    risk first.
+    """Harrell's concordance C with its 95 % interval.
 
-    As a U-statistic C = Σh/Σw of pairs (i, j), with w_ij = 1 for a pair that can be compared and
-    h_ij = 1 where it is concordant (½ at equal risks), it has the variance
+    Some pairs of samples can be compared: it is known which sample had the event first. Among these
+    pairs, C is the share in which the sample with the earlier event has the higher predicted risk.
+
+    C = Σh/Σw is a ratio of sums over pairs (i, j): w_ij = 1 if the pair can be compared, and
+    h_ij = 1 if it is concordant (½ at equal risks), else 0. As a U-statistic it has the variance
 
         Σ_i (Σ_j (h_ij − C w_ij))²/(number of pairs)².
 
     Parameters
     ----------
-    times, events : (samples,) the times, and whether the event was seen then.
-    held_out : predictions of one column, large for high risk.
-    share : as in `r_squared`.
+    times : (samples,) the time of the event, or the time at which observation ended.
+    events : (samples,) whether the event was seen at that time.
+    held_out : predictions of samples left out, one column; larger for higher risk.
+    share : the share of the independent samples that counts for the interval, as in `r_squared`.
     """
+    # Both sums over j, for every sample i, and over all repeats. The repeats cancel in C and in the
+    # variance, because numerators and denominators add up the same repeats.
     sums = _pair_sums(times, events, held_out)
     n_pairs = sums.comparable.sum() / 2  # every pair is in the sums of both its samples
     if n_pairs == 0:
+        # Nothing can be compared: nothing is known about C.
         return Measure(name="concordance", value=0.5, interval=(0.0, 1.0), guess=0.5)
     value = float(sums.concordant.sum() / (2 * n_pairs))  # C
 
-    # The sums over j are over all repeats, and so is the number of pairs: it is as if h and w were
-    # means over repeats.
-    changes = sums.concordant - value * sums.comparable  # Σ_j (h_ij − C w_ij), (samples,)
+    changes = sums.concordant - value * sums.comparable  # (samples,) Σ_j (h_ij − C w_ij)
     # Fewer samples count than there are, which makes the variance larger.
     counted_share = share * held_out.n_independent(changes) / len(times)
     standard_error = sqrt(np.sum(changes**2) / counted_share) / float(n_pairs)
-    reach = float(ndtri(UPPER_QUANTILE)) * standard_error
-    interval = (max(0.0, value - reach), min(1.0, value + reach))
+    half_width = float(ndtri(UPPER_QUANTILE)) * standard_error
+    interval = (max(0.0, value - half_width), min(1.0, value + half_width))
     return Measure(name="concordance", value=value, interval=interval, guess=0.5)
 
 
@@ -283,23 +302,30 @@ class PairSums(NamedTuple):
 
 
 def _pair_sums(times: Floats, events: Bools, held_out: HeldOutPredictions) -> PairSums:
-    """Count the pairs with each sample. Other folds have risks by other rules: no pair is of two.
+    """For each sample, count its comparable and its concordant pairs, over all repeats.
+
+    A pair is comparable if it is known which sample had the event first. It is concordant if the
+    sample with the earlier event has the higher predicted risk; equal risks count one half. Only
+    pairs within a fold count, because the risks of different folds come from different rules.
 
     Parameters
     ----------
-    times, events, held_out : as in `concordance`.
+    times : (samples,) the time of the event, or the time at which observation ended.
+    events : (samples,) whether the event was seen at that time.
+    held_out : predicted risks, (repeats, samples, 1), and the folds, (repeats, samples).
     """
     concordant = np.zeros(len(times))
     comparable = np.zeros(len(times))
-    has_known_order = comparable_pairs(times, events)  # (samples, samples)
+    # Entry [i, j] of each matrix (samples, samples) is for a pair in which i had the event first.
+    has_known_order = comparable_pairs(times, events)
     for risks, folds in zip(held_out.predicted[:, :, 0], held_out.fold_of_sample, strict=True):
-        pairs = has_known_order & (folds[:, None] == folds)
-        # 1 where the first sample has the higher risk, ½ where it has the same.
+        is_comparable = has_known_order & (folds[:, None] == folds)
+        # 1 where sample i has the higher risk, ½ where risks are equal, 0 where j has it.
         agreement = 0.5 + 0.5 * np.sign(risks[:, None] - risks)
-        agreeing = pairs * agreement
-        # Every pair counts for both of its samples.
-        concordant += agreeing.sum(axis=0) + agreeing.sum(axis=1)
-        comparable += pairs.sum(axis=0) + pairs.sum(axis=1)
+        concordance_of_pair = is_comparable * agreement
+        # A pair has one entry. It counts for both samples: along the rows and along the columns.
+        concordant += concordance_of_pair.sum(axis=0) + concordance_of_pair.sum(axis=1)
+        comparable += is_comparable.sum(axis=0) + is_comparable.sum(axis=1)
     return PairSums(concordant, comparable)
 
 

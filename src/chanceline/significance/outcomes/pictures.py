@@ -86,21 +86,23 @@ Picture = ObservedAndPredicted | ConfusionPicture | SurvivalPicture
 
 
 def kaplan_meier(times: Floats, events: Bools, words: str) -> SurvivalCurve:
-    """The share without the event at time t: Π_{s ≤ t} (1 − d_s/n_s).
+    """The Kaplan–Meier curve: the share without the event after time t, Π_{s ≤ t} (1 − d_s/n_s).
 
-    At time s, d_s is the number of events and n_s that of samples at risk.
+    At time s there are d_s events, among n_s samples that are still observed (at risk).
 
     Parameters
     ----------
-    times, events : (samples,)
-    words : whose curve it is.
+    times : (samples,) the time of the event, or the time at which observation ended.
+    events : (samples,) whether the event was seen at that time.
+    words : the name of the curve, such as `high risk`.
     """
     distinct_times, position = np.unique(times, return_inverse=True)
     n_at_time = np.bincount(position)
-    n_events = np.bincount(position, weights=events)
-    # All samples whose time is not smaller are at risk.
+    n_events = np.bincount(position, weights=events)  # d_s
+    # n_s: all samples less those whose time is smaller.
     n_at_risk = len(times) - np.cumsum(n_at_time) + n_at_time
     shares = np.cumprod(1 - n_events / n_at_risk)
+    # The curve starts at time 0 with all samples.
     return SurvivalCurve(
         words=words,
         times=np.concatenate([[0.0], distinct_times]),

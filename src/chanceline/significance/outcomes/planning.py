@@ -80,13 +80,21 @@ def power_of_feature(
 
 
 def share_seen(freedom: int, *, n_scores: int, n_features: int, level: float) -> float:
-    """The share s at which the power is `POWER`; 1 if no share has so much.
+    """The smallest effect of a feature that is seen with the power `POWER`.
 
-    It is `SMALLEST_SHARE` where that has more: at a level near 1, or with very many samples.
+    The effect is the share of the feature's variance that is in common with the outcome. The result
+    is 1 if not even the largest share is seen with this power, and `SMALLEST_SHARE` if that is
+    already seen: at a level near 1, or with very many samples.
 
-    Parameters are those of `power_of_feature`.
+    Parameters
+    ----------
+    freedom : residual degrees of freedom of the F-test, samples − 1 − n_scores.
+    n_scores : numerator degrees of freedom: 1, or for classes one fewer than classes.
+    n_features : number of features, which are corrected for (Bonferroni).
+    level : the p-value that convinces.
     """
     if freedom < 1:
+        # There is no F-test.
         return 1.0
 
     def excess_power(share: float) -> float:
@@ -111,14 +119,18 @@ def plan_outcome(  # noqa: PLR0913
     n_classes: int = 3,
     level: float = 0.05,
 ) -> OutcomeSamplePlan:
-    """The share that so many samples see, or the samples that see a share.
+    """Plan a study: the smallest effect that so many samples see, or the samples an effect needs.
+
+    The effect is the share of a feature's variance that is in common with the outcome. It is seen
+    if the F-test of that feature is significant with the power `POWER`, corrected for the number of
+    features.
 
     Parameters
     ----------
     outcome : "number", "classes" or "survival".
     n_features : number of features to choose from.
-    n_samples, share : one of the two.
-    n_classes : of classes.
+    n_samples, share : give one of the two; the other is computed.
+    n_classes : number of classes, if the outcome is "classes".
     level : the p-value that convinces.
     """
     if outcome not in PLANNED_KINDS:
@@ -127,17 +139,21 @@ def plan_outcome(  # noqa: PLR0913
         raise InputError("give either the samples, or the share that one feature explains.")
     n_features = whole_number(n_features, "the number of features", at_least=1)
     level = real_number(level, "the level", above=0, below=1)
+    # Columns of numbers that stand for the outcome: for classes, indicators of all but one.
     n_scores = 1
     if outcome == OutcomeKind.CLASSES:
-        # Indicators of all classes but one.
         n_scores = whole_number(n_classes, "the number of classes", at_least=3) - 1
 
     if share is not None:
         share = real_number(share, "the share explained", above=0, below=1)
         n_samples = _samples_that_see(share, n_scores, n_features, level)
+    # At least two residual degrees of freedom.
     n_samples = whole_number(n_samples, "the number of samples", at_least=n_scores + 3)
     smallest_seen = share_seen(
-        n_samples - 1 - n_scores, n_scores=n_scores, n_features=n_features, level=level
+        freedom=n_samples - 1 - n_scores,
+        n_scores=n_scores,
+        n_features=n_features,
+        level=level,
     )
     return OutcomeSamplePlan(
         outcome=str(outcome),
@@ -150,14 +166,24 @@ def plan_outcome(  # noqa: PLR0913
 
 
 def _samples_that_see(share: float, n_scores: int, n_features: int, level: float) -> int:
-    """The fewest samples whose power for this share reaches `POWER`, by bisection."""
+    """The fewest samples that see an effect with the power `POWER`, by bisection.
+
+    Parameters
+    ----------
+    share : the effect: the share of a feature's variance that is in common with the outcome.
+    n_scores : numerator degrees of freedom of the F-test.
+    n_features : number of features, which are corrected for (Bonferroni).
+    level : the p-value that convinces.
+    """
+    # Bisect between a number that is taken to be too few (one residual degree of freedom), and one
+    # that is taken to be enough.
     too_few = n_scores + 2
     enough = MAX_SAMPLES
     while enough - too_few > 1:
         middle = (too_few + enough) // 2
         power = power_of_feature(
             share,
-            middle - 1 - n_scores,
+            freedom=middle - 1 - n_scores,
             n_scores=n_scores,
             n_features=n_features,
             level=level,
@@ -166,6 +192,7 @@ def _samples_that_see(share: float, n_scores: int, n_features: int, level: float
             enough = middle
         else:
             too_few = middle
+    # `enough` was never lowered: all numbers that were tried are too few.
     if enough == MAX_SAMPLES:
         raise InputError(
             f"more than {MAX_SAMPLES:,} samples would be needed; give a larger share explained."

@@ -167,9 +167,11 @@ class OutcomeTest(Result):
         return f"{self.verdict}, {self.in_p()}: {self.reason.removesuffix('.')}"
 
     def to_frame(self) -> pd.DataFrame:
-        """Every feature alone, the best first: `feature`, `explained` (R²), `adjusted_p`, `named`.
+        """A row for every feature by itself, the best first.
 
-        Constant features and copies of others are left out.
+        The columns are `feature` (its name), `explained` (R²), `adjusted_p` (NaN if nothing was
+        permuted) and `named` (whether the verdict names it). Constant features and copies of other
+        features are left out.
         """
         frame = pd.DataFrame(
             {
@@ -179,6 +181,7 @@ class OutcomeTest(Result):
                 "named": [name in self.named for name in self.feature_names],
             }
         )
+        # R² is NaN for features that the test left out.
         frame = frame[frame["explained"].notna()]
         return frame.sort_values("explained", ascending=False, kind="stable", ignore_index=True)
 

@@ -74,27 +74,35 @@ class RuleRoles:
     def strata(
         self, blocks: NDArray[np.str_] | None, covariates: Any, n_samples: int
     ) -> list[Stratum] | None:
-        """The stratum of every sample; None where the blocks are not known.
+        """The stratum of every sample, for example `("north", "female")`.
+
+        A stratum is the name of the sample's block, if the rule has blocks, followed by the
+        sample's level of every categorical covariate that acts as a block.
 
         Parameters
         ----------
-        blocks : (samples,) the name of every sample's block; None if nothing is known about them.
+        blocks : (samples,) the name of every sample's block; None if blocks are not known.
         covariates : as `CovariateEncoder.transform` takes them.
-        n_samples : their number.
+        n_samples : number of samples.
+
+        Returns
+        -------
+        One tuple for each sample, empty tuples if nothing divides the samples. None if the rule has
+        blocks, but those of the samples are not known.
         """
         if self.has_blocks and blocks is None:
             return None
         columns = self.encoder.columns(covariates, n_samples)
-        # What tells strata apart, each a list with a name for every sample.
-        names: list[list[str]] = []
+        # Each part of the strata is a list with a name for every sample.
+        parts: list[list[str]] = []
         if self.has_blocks and blocks is not None:
-            names.append(blocks.tolist())
+            parts.append(blocks.tolist())
         for category in self.categories:
             codes = category.codes(columns[category.name]).tolist()
-            names.append([category.levels[code] for code in codes])
-        if not names:
+            parts.append([category.levels[code] for code in codes])
+        if not parts:
             return [()] * n_samples
-        return list(zip(*names, strict=True))
+        return list(zip(*parts, strict=True))  # a tuple for each sample
 
     def terms(self, covariates: Any, n_samples: int) -> Floats:
         """The covariates that are no blocks as numbers: (samples, terms).
@@ -126,20 +134,29 @@ class NewRoles(NamedTuple):
 def roles_of_new_samples(
     roles: RuleRoles, table: Any, blocks: ArrayLike | None = None, covariates: Any = None
 ) -> NewRoles:
-    """Blocks and covariates of new samples, as they were given or are found in their table.
+    """Blocks and covariates of new samples to predict: as given, else from columns of their table.
 
     Parameters
     ----------
-    roles : what the rule knows.
+    roles : the blocks and covariates that the rule uses, and the names of their columns.
     table : the new samples, a DataFrame or an array.
-    blocks : one for each sample; None takes those of the table, if it has them.
-    covariates : as `CovariateEncoder.transform` takes them; None takes those of the table.
+    blocks : (samples,) the block of each sample; None looks for the rule's block column in the
+        table. If that is missing too, blocks are not known.
+    covariates : as `CovariateEncoder.transform` takes them; None takes columns of the table.
+
+    Returns
+    -------
+    Covariates as numbers (`terms`), and the stratum of every sample (its block and its levels of
+    covariates that act as blocks); `strata` is None where blocks are not known.
     """
     n_samples = len(table)
     if covariates is None:
         covariates = covariates_in(table, roles.encoder)
-    table_names = column_names(table) or ()  # an array has none
-    if blocks is None and roles.block_column and roles.block_column in table_names:
+
+    # Blocks that were not given may be a column of the table. `block_column` is empty if the rule's
+    # blocks had no name.
+    table_columns = column_names(table) or ()  # an array has no names
+    if blocks is None and roles.block_column and roles.block_column in table_columns:
         blocks = table[roles.block_column]
     block_names = None
     if blocks is not None:

@@ -72,23 +72,27 @@ class Background:
 def learn_background(
     columns: Floats, samples: RuleSamples, unknown_means: Floats | None = None
 ) -> Background:
-    """What blocks and covariates say of some columns: means of blocks, and slopes within them.
+    """Fit columns by the samples' blocks and covariates, to predict or remove that part of them.
 
-    The slopes are those of least squares on the covariates, once the means of every block are taken
-    out of both.
+    The fit has a mean for every block, and slopes on the covariates that are common to all blocks:
+    least squares after the means of every block are subtracted from columns and covariates.
 
     Parameters
     ----------
-    columns : (samples, columns) of the training samples.
-    samples : their blocks and covariates; blocks are numbered as among all samples.
-    unknown_means : (blocks, columns) of blocks without training samples; the mean of all training
-        samples by default.
+    columns : (training samples, columns) to be fitted: features or targets.
+    samples : the training samples. `samples.terms` (samples, terms) are the covariates as numbers.
+        Block numbers are those among all samples, so that some may not occur.
+    unknown_means : (blocks, columns) the means to use for blocks without training samples; by
+        default the mean of all training samples.
     """
     n_blocks = int(samples.block_of_sample.max()) + 1
     if unknown_means is not None:
+        # The blocks with the highest numbers may have no training samples.
         n_blocks = max(n_blocks, len(unknown_means))
     block_means = means_of_blocks(columns, samples.block_of_sample, n_blocks, unknown_means)
     term_means = means_of_blocks(samples.terms, samples.block_of_sample, n_blocks)
+
+    # Slopes within blocks: (terms, columns).
     centred_terms = samples.terms - term_means[samples.block_of_sample]
     centred_columns = columns - block_means[samples.block_of_sample]
     slopes = np.linalg.lstsq(centred_terms, centred_columns, rcond=None)[0].astype(np.float64)

@@ -49,28 +49,32 @@ class RuleSums:
     ) -> Floats:
         """The fitted targets of new samples: (samples, targets).
 
-        Samples of a stratum that the training samples did not have are measured from their own mean
-        if there are several: with m that mean, and m̄ the mean of the training samples, their
-        intercept is that of the average stratum and (m̄ − m)·weights.
+        A stratum (the samples of one block) that the training samples had has its own intercept.
+        A new stratum of several samples is shifted so that its mean features m count as if they
+        were the training mean m̄: its intercept is that of the average stratum plus
+        (m̄ − m)·weights. A new stratum of one sample has the intercept of the average stratum.
 
         Parameters
         ----------
-        columns : (samples, features)
-        terms : (samples, terms)
-        strata : of every sample; None if they are not known, which makes all of them average.
-        training_means : (features,) of the training samples.
+        columns : (samples, features) the features of the rule.
+        terms : (samples, terms) covariates as numbers.
+        strata : the stratum of every sample; None if unknown: then all have the average intercept.
+        training_means : (features,) m̄, the means of the training samples.
         """
         fitted: Floats = columns @ self.weights + terms @ self.term_weights
+        # Add the intercepts, (targets,) each: `self.intercepts` are those of the average stratum.
         if strata is None:
             return fitted + self.intercepts
-        for stratum in dict.fromkeys(strata):  # each once
-            in_stratum = np.array([own == stratum for own in strata])
-            intercepts = self.intercepts
+        distinct_strata = dict.fromkeys(strata)
+        for stratum in distinct_strata:
+            in_stratum = np.array([stratum_of_sample == stratum for stratum_of_sample in strata])
             if stratum in self.stratum_intercepts:
                 intercepts = self.stratum_intercepts[stratum]
             elif np.count_nonzero(in_stratum) >= MIN_SAMPLES_OF_NEW_STRATUM:
                 shift = training_means - columns[in_stratum].mean(axis=0)
                 intercepts = self.intercepts + shift @ self.weights
+            else:
+                intercepts = self.intercepts
             fitted[in_stratum] += intercepts
         return fitted
 
@@ -78,26 +82,31 @@ class RuleSums:
 def sums_of_rule(
     score_rule: ScoreRule, training: RuleSamples, strata: Sequence[Stratum]
 ) -> RuleSums:
-    """A rule as plain sums x·w + z·v + intercept over columns x and covariates' terms z.
+    """Rewrite a rule as plain sums x·w + z·v + intercept of columns x and covariates z.
 
-    The weights w are those of the rule. As it takes the covariates out of columns and targets, with
-    slopes m and t, the terms have the weights v = t − m·w. In every block the intercept makes the
-    rule fit the block's mean target at the block's mean column and mean terms.
+    The rule itself has x and its targets adjusted for blocks and covariates: with the means of a
+    block, x̄, z̄ and t̄, and the slopes m of columns and s of targets on the covariates, it fits
+
+        t̄ + (z − z̄)·s + (x − x̄ − (z − z̄)·m)·w.
+
+    So v = s − m·w, and the intercept of the block is t̄ − x̄·w − z̄·v.
 
     Parameters
     ----------
-    score_rule : made from all training samples.
-    training : these samples.
-    strata : by the number of the block.
+    score_rule : the rule, made from all training samples. Its two backgrounds hold the means of the
+        blocks and the slopes, of columns and of targets.
+    training : the training samples.
+    strata : the name of every block, in the order of the blocks' numbers.
     """
     column_background = score_rule.column_background
     target_background = score_rule.target_background
-    weights = score_rule.weights
+    weights = score_rule.weights  # w, (columns, targets)
     term_weights = target_background.slopes - column_background.slopes @ weights  # v
+    # (blocks, targets)
     block_intercepts = target_background.block_means - column_background.block_means @ weights
     block_intercepts = block_intercepts - target_background.term_means @ term_weights
 
-    # The same with the means of all samples, for samples whose block is not known.
+    # Samples of unknown block have the intercept that the means of all training samples give.
     mean_columns = training.X[:, score_rule.support].mean(axis=0)
     mean_targets = training.outcome.targets.mean(axis=0)
     mean_terms = training.terms.mean(axis=0)
@@ -113,21 +122,24 @@ def sums_of_rule(
 def sums_of_guesses(
     target_background: Background, training: RuleSamples, strata: Sequence[Stratum]
 ) -> RuleSums:
-    """What blocks and covariates alone say of the targets, as plain sums without features.
+    """The fit by blocks and covariates alone, without features, as plain sums.
 
-    They say intercept + z·slopes for the covariates' terms z. An intercept makes that the mean
-    target at the mean terms: of a block, or of all training samples for those of unknown block.
+    The sum is intercept + z·slopes for covariates z. The intercept of a block makes the sum equal
+    to the block's mean target at the block's mean covariates. For samples of unknown block, the
+    means are those of all training samples.
 
     Parameters
     ----------
-    target_background : mean targets and mean terms of the blocks, and the slopes.
-    training : the samples that it was learnt from.
-    strata : by the number of the block.
+    target_background : mean targets and mean covariates of the blocks, and the slopes of the
+        targets on the covariates.
+    training : the training samples, from which the background was learnt.
+    strata : the name of every block, in the order of the blocks' numbers.
     """
     slopes = target_background.slopes  # (terms, targets)
     # (blocks, targets)
     block_intercepts = target_background.block_means - target_background.term_means @ slopes
 
+    # Samples of unknown block.
     mean_targets = training.outcome.targets.mean(axis=0)  # (targets,)
     mean_terms = training.terms.mean(axis=0)  # (terms,)
     average_intercept = mean_targets - mean_terms @ slopes

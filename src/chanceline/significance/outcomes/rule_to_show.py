@@ -82,18 +82,25 @@ class OutcomeRule(Result):
         raise InputError(f"the rule knows no {self.roles.in_words(unknown[0])}; {remedy}.")
 
     def linear_outputs(self) -> LinearOutputs:
-        """The rule as weighted sums of features and of covariates' terms, one for each output.
+        """The rule as weighted sums of features and covariates, one sum for each output.
 
-        There is a row of weights for every feature and then for every term, a row of intercepts for
-        the average block, and one for each block of the rule, if it knows any.
+        An output is what the outcome predicts: a number, a risk, or the log odds of a class.
+
+        Returns
+        -------
+        The names of the outputs; weights (features + terms, outputs), with the features first and
+        then the covariates' terms; and intercepts (1 + blocks, outputs), with the average block
+        first and then each block that the rule knows.
         """
+        # The sums for the targets, the columns of numbers that the rule fits.
         sums = self.sums
         weights = np.vstack([sums.weights, sums.term_weights])  # (features + terms, targets)
         intercepts = [sums.intercepts]
         if self.roles.stratum_columns:
             intercepts += sums.stratum_intercepts.values()
-        # These give targets. The outcome makes them give what it predicts, such as log odds of
-        # classes, for which it looks at the targets fitted in the training samples.
+
+        # The outcome turns sums for the targets into sums for its outputs. For the log odds of
+        # classes it regresses the classes on the targets fitted in the training samples.
         return self.training.outcome.linear_outputs(
             weights,
             np.vstack(intercepts),  # (1 + blocks, targets)
@@ -119,19 +126,19 @@ def make_outcome_rule(
     roles: RuleRoles,
     strata: Sequence[Stratum],
 ) -> OutcomeRule:
-    """The rule with names and words.
+    """Make the rule that users get from a fitted rule: with names, a formula, and plain sums.
 
     Parameters
     ----------
-    score_rule : made from all samples.
-    training : these samples.
-    feature_names : of all columns.
-    roles : the blocks and covariates of the samples.
-    strata : by the number of the samples' blocks.
+    score_rule : the fitted rule, made from all samples. Its `support` holds columns of the table.
+    training : all samples.
+    feature_names : the names of all columns of the table.
+    roles : which blocks and covariates new samples need, and what their columns are called.
+    strata : the name of every block, in the order of the blocks' numbers.
     """
     names = tuple(feature_names[column] for column in score_rule.support)
     sums = sums_of_rule(score_rule, training, strata)
-    # At the mean of the covariates.
+    # The formula shows features only: it is for the average block and for mean covariates.
     intercepts = sums.intercepts + training.terms.mean(axis=0) @ sums.term_weights
     return OutcomeRule(
         features=names,
@@ -150,13 +157,17 @@ def make_outcome_rule(
 def rule_in_words(
     outcome: Outcome, names: tuple[str, ...], weights: Floats, intercepts: Floats
 ) -> str:
-    """The rule: a formula where it has one target and few features, else its features.
+    """The rule in words: `y = 0.3 + 1.2·g1 − 0.5·g7`, or only its kind and its features.
+
+    There is a formula if the rule has few features and one target, which is the column of numbers
+    that it fits.
 
     Parameters
     ----------
-    outcome : that is predicted.
-    names : of the features.
-    weights, intercepts : (features, targets) and (targets,).
+    outcome : the outcome that is predicted.
+    names : the names of the rule's features.
+    weights : (features, targets)
+    intercepts : (targets,)
     """
     if not names:
         return "no feature: none clearly improves on guessing"

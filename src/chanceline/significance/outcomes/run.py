@@ -90,13 +90,19 @@ class OutcomePlan:
     n_steps: int
 
     def shuffle_plan(self, progress: Progress | None = None) -> ShufflePlan:
-        """How many permutations, and how."""
+        """The number of permutations, their seed, and in how many processes they run.
+
+        Parameters
+        ----------
+        progress : called with (permutations done, permutations at most).
+        """
         n_shuffles = self.settings.permutations or 0
+        # Each step of a path multiplies every column of the table with every column of scores.
         n_scores = self.design.unit_scores.shape[1]
         n_multiplications = self.columns.normalized.size * n_scores * self.n_steps * n_shuffles
         n_jobs = self.settings.n_jobs
         if n_multiplications <= MIN_MULTIPLICATIONS_FOR_PROCESSES:
-            # Small enough for this process alone.
+            # Starting processes would take longer than the work.
             n_jobs = 1
         runner = ShuffleRunner(n_jobs, self.settings.time_limit, progress)
         return ShufflePlan(n_shuffles, self.settings.seed, runner)
@@ -112,18 +118,21 @@ def run_outcome_test(
     settings: TestSettings,
     progress: Progress | None = None,
 ) -> OutcomeTest:
-    """Test the outcome of a table: permute it, ask narrower questions, and make a rule.
+    """Test whether features explain an outcome: several classes, a number, or survival.
 
+    The steps are: permute the outcome, compare pairs of classes, and make a rule for new samples.
     Ctrl-C ends the permutations or the rule, and the result has what was done until then.
 
     Parameters
     ----------
-    table : with its outcome as it is written.
+    table : the table, with its outcome as the file or the user has it.
     features : names or indices of preregistered features; None for all.
     settings : how to test.
     progress : called with (permutations done, permutations at most).
     """
     plan = make_outcome_plan(table, features, settings)
+
+    # Permute the outcome, and ask its narrower questions (contrasts), such as A against B.
     shuffled = None
     contrasts: tuple[ContrastReading, ...] = ()
     if plan.settings.permutations:
@@ -132,13 +141,14 @@ def run_outcome_test(
         )
         contrasts = contrast_readings(plan, shuffled)
 
-    rule = RuleParts()  # none
+    # Make the rule and cross-validate it.
+    rule = RuleParts()  # empty: no rule
     interrupted = shuffled is not None and shuffled.stopped_by == StopCause.INTERRUPT
     if plan.settings.expected_error and not interrupted:
         try:
             rule = make_rule_parts(plan)
         except KeyboardInterrupt:
-            # What the permutations gave is not lost.
+            # The result still has what the permutations gave.
             interrupted = True
 
     return make_outcome_result(plan, shuffled, contrasts, rule, interrupted=interrupted)
@@ -151,8 +161,18 @@ def make_outcome_plan(
 ) -> OutcomePlan:
     """Check what is asked, and fix the outcome, the columns, and the number of permutations.
 
-    Parameters are those of `run_outcome_test`.
+    Parameters
+    ----------
+    table : the table, with its outcome as the file or the user has it.
+    features : names or indices of preregistered features; None for all.
+    settings : how to test.
+
+    Raises
+    ------
+    InputError
+        If the table cannot be tested as asked.
     """
+    # A message, if a column looks like blocks or groups that the user did not declare.
     if table.undeclared:
         raise InputError(table.undeclared)
     refuse_settings_of_two_classes(features, settings)
@@ -162,18 +182,22 @@ def make_outcome_plan(
     )
     design = make_score_design(outcome, declared)
 
-    # Features that vary, equal ones once: of all, or of those that were fixed beforehand.
-    usable = distinct_columns(table.X, intercept=True)
-    if features is not None:
-        named = find_features(features, table.feature_names)
-        usable = named[distinct_columns(table.X[:, named], intercept=True)]
+    # The columns of the test: all features, or the preregistered ones, without constant columns and
+    # without copies of other columns.
+    if features is None:
+        usable = distinct_columns(table.X, intercept=True)
+    else:
+        preregistered = find_features(features, table.feature_names)
+        usable = preregistered[distinct_columns(table.X[:, preregistered], intercept=True)]
     if len(usable) == 0:
         raise InputError("every feature is constant, so that there is nothing to explain with.")
+    # Findings: what the report should say about the table.
     table = with_outcome_findings(table, outcome, design, has_all_candidates=features is None)
     columns = make_path_columns(table.X, design, intercept=True, features=usable)
 
+    # The largest number of features that the stepwise path takes. With an intercept and
+    # n_samples − 1 features least squares would fit any outcome.
     n_samples, n_columns = columns.normalized.shape
-    # With one feature for every sample but two, least squares fits any outcome.
     n_steps = max(1, min(settings.largest, n_columns, n_samples - 2))
     if settings.permutations is None:
         by_size = shuffles_by_size(n_samples, n_columns, n_steps)
@@ -213,14 +237,23 @@ def with_outcome_findings(
 def refuse_settings_of_two_classes(
     features: Sequence[int | str] | None, settings: TestSettings
 ) -> None:
-    """Stop at settings that mean something for two classes only."""
+    """Raise `InputError` for settings that make sense for an outcome of two classes only.
+
+    Parameters
+    ----------
+    features : names or indices of preregistered features; None for all.
+    settings : all settings; those that this test does not use must have their default values.
+    """
     defaults = TestSettings()
-    for item in fields(settings):
-        is_used = item.name in SETTINGS_USED or item.name in SETTINGS_OF_RUN
-        if not is_used and getattr(settings, item.name) != getattr(defaults, item.name):
+    for setting in fields(settings):
+        is_used = setting.name in SETTINGS_USED or setting.name in SETTINGS_OF_RUN
+        is_default = getattr(settings, setting.name) == getattr(defaults, setting.name)
+        if not is_used and not is_default:
             raise InputError(
-                f"{item.name} speaks of two classes, which this outcome is not; leave it out."
+                f"{setting.name} speaks of two classes, which this outcome is not; leave it out."
             )
+
+    # Only features fixed beforehand may be named, and if any were fixed they must be named.
     if settings.preregistered != (features is not None):
         raise InputError(
             "features of an outcome other than two classes are tested if they were fixed "
@@ -229,13 +262,25 @@ def refuse_settings_of_two_classes(
 
 
 def contrast_readings(plan: OutcomePlan, shuffled: ShuffledScores) -> tuple[ContrastReading, ...]:
-    """The narrower questions of the outcome, from the same shuffles."""
+    """Test the contrasts of the outcome, such as one class against another, by the same shuffles.
+
+    Parameters
+    ----------
+    plan : what is tested.
+    shuffled : the shuffles of the whole outcome.
+
+    Returns
+    -------
+    A reading for every contrast; empty if the outcome has no contrasts, if the shuffles were cut
+    short, or if numeric covariates are adjusted for.
+    """
     contrasts = plan.outcome.contrasts
     was_stopped = shuffled.stopped_by is not None
-    # Contrasts have no covariate terms: only the scores of the whole outcome are freed of these.
-    if not contrasts or was_stopped or plan.design.covariate_terms is not None:
+    # Covariates are removed from the scores of the whole outcome only, not from those of contrasts.
+    has_covariate_terms = plan.design.covariate_terms is not None
+    if not contrasts or was_stopped or has_covariate_terms:
         return ()
-    usable = plan.columns.feature_of_column
+    usable = plan.columns.feature_of_column  # the numbers, in the table, of the columns tested
     runs = shuffle_contrasts(
         plan.table.X[:, usable],
         plan.design,
@@ -255,7 +300,11 @@ class RuleParts(NamedTuple):
 
 
 def make_rule_parts(plan: OutcomePlan) -> RuleParts:
-    """The rule made from all samples, and its cross-validation; no parts with too few units."""
+    """Make the rule for new samples from all samples, and cross-validate it.
+
+    The result is empty if there are too few units (samples, or groups of samples that belong
+    together) to cross-validate.
+    """
     samples = samples_for_rule(plan)
     if len(np.unique(samples.unit_of_sample)) < MIN_UNITS_TO_VALIDATE:
         return RuleParts()
@@ -270,11 +319,12 @@ def make_rule_parts(plan: OutcomePlan) -> RuleParts:
         n_repeats=n_tuning_repeats(samples.X.size),
     )
 
-    # What to expect of it: it is trained anew in every fold. Small tables are not worth processes.
+    # Predictions for cross-validation, by rules that are trained anew without each fold. For a
+    # small table, starting processes would take longer than the work.
     n_jobs = plan.settings.n_jobs if samples.X.size >= MIN_SIZE_FOR_PROCESSES else 1
     held_out = hold_out_predictions(samples, seed, n_jobs=n_jobs)
 
-    # Its blocks and covariates as users write them, which new samples need.
+    # To predict new samples: blocks and covariates by the names that users give them.
     roles = roles_of_design(plan.design, plan.declared, block_column(plan.table))
     strata = strata_of_design(roles, plan.declared, plan.design.block_of_sample)
     return RuleParts(
@@ -285,15 +335,18 @@ def make_rule_parts(plan: OutcomePlan) -> RuleParts:
 
 
 def samples_for_rule(plan: OutcomePlan) -> RuleSamples:
-    """All samples of the table, with the features that a rule may take."""
+    """All samples of the table, as a rule is trained on them: features, outcome and design.
+
+    If features were preregistered, the columns of all other features are set to 0.
+    """
     design = plan.design
     X = plan.table.X
     if plan.settings.preregistered:
-        # All other features are made constant, which no rule takes.
+        # No rule takes a constant column. The columns stay, so that their numbers remain the same.
         usable = plan.columns.feature_of_column
         X = np.zeros_like(plan.table.X)
         X[:, usable] = plan.table.X[:, usable]
-    terms = design.covariate_terms
+    terms = design.covariate_terms  # (samples, terms) covariates as numbers
     if terms is None:
         terms = np.zeros((len(X), 0))
     return RuleSamples(
@@ -372,12 +425,17 @@ def make_outcome_result(
 def size_readings_of_scores(
     plan: OutcomePlan, shuffled: ShuffledScores | None
 ) -> tuple[ScoreSizeReading, ...]:
-    """What 1, 2, … features explain; nothing without permutations."""
+    """What 1, 2, … features explain of the outcome: R², beside R² of permuted outcomes.
+
+    Empty without permutations.
+    """
     if shuffled is None or shuffled.done == 0:
         return ()
+    # For every size: the adjusted p-value, and R² = 1 − loss, where row 0 is the observed outcome.
     pvalues = shuffled.adjusted_pvalues().path.tolist()
     explained = (1 - shuffled.losses.path[0]).tolist()
     readings = []
+    # A band is the range of R² in permuted outcomes.
     for step, band in enumerate(shuffled.bands()):
         support = shuffled.observed.support(row=0, size=step + 1)
         readings.append(
@@ -393,7 +451,10 @@ def size_readings_of_scores(
 
 
 def pvalue_of_outcome(plan: OutcomePlan, shuffled: ShuffledScores | None) -> OutcomePvalue | None:
-    """The p-value with all that belongs to it; None without permutations."""
+    """The p-value of the permutations, its interval, and how many permutations it rests on.
+
+    None without permutations.
+    """
     if shuffled is None or shuffled.done == 0:
         return None
     return OutcomePvalue(
@@ -414,12 +475,16 @@ class FeaturesAlone(NamedTuple):
 
 
 def features_alone(plan: OutcomePlan, shuffled: ShuffledScores | None) -> FeaturesAlone:
-    """Every feature by itself; without permutations no p-values."""
+    """R² and adjusted p-value of every feature by itself, each (features,).
+
+    Both are NaN for features that are not tested (constant ones, copies, those not preregistered),
+    and p-values also without permutations.
+    """
     n_features = plan.table.X.shape[1]
     explained = np.full(n_features, np.nan)
     pvalues = np.full(n_features, np.nan)
     columns = plan.columns
-    used_features = columns.feature_of_column
+    used_features = columns.feature_of_column  # indices into the arrays of all features
     explained[used_features] = explained_alone(columns, plan.design)
     if shuffled is not None and shuffled.done > 0:
         pvalues[used_features] = shuffled.marginal_pvalues(columns, plan.design)

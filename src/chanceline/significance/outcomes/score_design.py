@@ -103,20 +103,23 @@ class ScoreDesign:
 
 
 def make_score_design(outcome: Outcome, declared: DeclaredRoles = DeclaredRoles()) -> ScoreDesign:
-    """Check what was declared against the outcome, and say what is exchanged.
+    """Decide what the test permutes, and check that the outcome allows it.
+
+    The test permutes scores, the numbers that stand for the outcome. They belong to units: samples,
+    or groups of samples that share one outcome. Units are permuted within blocks.
 
     Parameters
     ----------
-    outcome : of every sample.
-    declared : blocks, groups, pairs and covariates.
+    outcome : the outcome of every sample.
+    declared : the blocks, groups, pairs and covariates that the user declared.
     """
     units = _number_units(outcome, declared)
     declared_blocks = _number_blocks_of_units(declared, units)
     covariates = _read_covariates(outcome, declared, units, declared_blocks)
 
-    # The declared blocks, split by categories that are large enough.
+    # The declared blocks. Categorical covariates with enough samples a level split them further.
     block_of_unit = covariates.block_of_unit
-    # What is permuted: what blocks and covariates leave of the scores.
+    # The scores to permute: residuals of the scores on blocks and on the other covariates.
     unit_terms = covariates.unit_terms
     scores_of_units = outcome.scores[units.sample_of_unit]
     unit_scores = _residual_scores(scores_of_units, block_of_unit, unit_terms)
@@ -173,7 +176,14 @@ def _check_outcome_of_groups(outcome: Outcome, representative: Ints) -> None:
 
 
 def _number_blocks_of_units(declared: DeclaredRoles, units: _Units) -> Ints:
-    """The number of every unit's block or pair as declared, 0 if there are none: (units,)."""
+    """The number of every unit's declared block or pair: (units,); 0 for all if there are none.
+
+    Parameters
+    ----------
+    declared : the blocks or pairs, and the groups, that the user declared.
+    units : samples, or groups of samples; a unit must lie within one block, and a pair must have
+        two units.
+    """
     block_of_sample = _number_blocks_of_samples(declared, len(units.unit_of_sample))
     block_of_unit = block_of_sample[units.sample_of_unit]
     is_within_one_block = block_of_unit[units.unit_of_sample] == block_of_sample  # (samples,)
@@ -235,27 +245,40 @@ class _Covariates:
 def _read_covariates(
     outcome: Outcome, declared: DeclaredRoles, units: _Units, declared_blocks: Ints
 ) -> _Covariates:
-    """The covariates declared: categories as blocks if these are large enough, else all as terms.
+    """Decide for each covariate whether it defines blocks or is taken out by regression.
+
+    Categorical covariates split the declared blocks into strata, one for each combination of
+    levels. Units are then permuted within strata, and only numeric covariates enter the regression.
+    If strata would be too small on average, the declared blocks stay as they are, and all
+    covariates enter the regression.
 
     Parameters
     ----------
-    outcome : whose residuals may be exchangeable or not.
-    declared_blocks : (units,) the blocks that were declared.
+    outcome : the outcome, which says whether residuals of a regression may be permuted.
+    declared : what the user declared, with a column of values for each covariate.
+    units : the samples, or groups of samples, that are permuted.
+    declared_blocks : (units,) the numbers of the declared blocks, 0 for all if there are none.
     """
     if not declared.covariates:
         return _Covariates(declared_blocks)
+
+    # One value of each covariate for every unit, and how these become columns of numbers.
     columns = read_columns(declared.covariates, len(units.unit_of_sample))
     check_covariates_of_units(columns, units.unit_of_sample, units.sample_of_unit)
     columns_of_units = {name: values[units.sample_of_unit] for name, values in columns.items()}
     encoder = make_encoder(columns_of_units, adjusting=True)
-    categories = [item for item in encoder.covariates if isinstance(item, Category)]
-    numbers = [item for item in encoder.covariates if not isinstance(item, Category)]
+    categories = []
+    numbers = []
+    for covariate in encoder.covariates:
+        if isinstance(covariate, Category):
+            categories.append(covariate)
+        else:
+            numbers.append(covariate)
 
-    # Strata of blocks and categories become the blocks if they are large enough on average. Then
-    # numbers alone are left for terms.
-    strata = _strata(declared_blocks, categories, columns_of_units)
+    strata = _strata(declared_blocks, categories, columns_of_units)  # (units,) 0, 1, …
     n_strata = strata.max() + 1
-    if len(strata) >= MIN_MEAN_BLOCK_SIZE * n_strata:
+    strata_are_large = len(strata) >= MIN_MEAN_BLOCK_SIZE * n_strata
+    if strata_are_large:
         return _Covariates(
             block_of_unit=strata,
             unit_terms=_terms(outcome, CovariateEncoder(tuple(numbers)), columns_of_units),
@@ -285,12 +308,20 @@ def _strata(
 def _terms(
     outcome: Outcome, encoder: CovariateEncoder, columns_of_units: Mapping[str, NDArray[Any]]
 ) -> Floats | None:
-    """The covariates of an encoder as numbers, (units, terms); None without covariates.
+    """Covariates as columns of numbers for a regression, (units, terms); None without covariates.
 
-    They are for a regression whose residuals are permuted: stop if the outcome does not allow that.
+    The residuals of that regression are permuted, which not every outcome allows: raise
+    `InputError` if this one does not.
+
+    Parameters
+    ----------
+    outcome : the outcome to be permuted.
+    encoder : the covariates to use, and how each becomes columns of numbers.
+    columns_of_units : by the name of a covariate, its values (units,).
     """
     if not encoder.covariates:
         return None
+    # Residuals are exchangeable if the outcome is a number plus noise.
     if not outcome.residuals_are_exchangeable:
         raise InputError(
             f"adjusting for {listed(encoder.names)} needs residuals that can be exchanged, which "
@@ -302,19 +333,22 @@ def _terms(
 
 
 def _residual_scores(unit_scores: Floats, block_of_unit: Ints, unit_terms: Floats | None) -> Floats:
-    """What blocks and covariates leave of the scores, as orthonormal columns: (units, q).
+    """Residuals of the scores on blocks and covariates, as orthonormal columns: (units, q).
 
     Parameters
     ----------
-    unit_scores : (units, columns)
+    unit_scores : (units, columns) the numbers that stand for the outcome.
     block_of_unit : (units,) numbers 0, 1, … of the blocks.
-    unit_terms : (units, terms) covariates; None without any.
+    unit_terms : (units, terms) covariates as numbers; None without any.
     """
+    # Each row less the mean of its block.
     residuals = unit_scores - block_means(unit_scores, block_of_unit)
     if unit_terms is not None:
-        basis = residual_basis(unit_terms, block_of_unit)  # orthonormal columns
+        # An orthonormal basis of the covariates, which are centred within blocks, too.
+        basis = residual_basis(unit_terms, block_of_unit)  # (units, dimensions)
         residuals = residuals - basis @ (basis.T @ residuals)
-    if np.abs(residuals).max() <= MIN_SHARE_LEFT * np.abs(unit_scores).max():
+    nothing_is_left = np.abs(residuals).max() <= MIN_SHARE_LEFT * np.abs(unit_scores).max()
+    if nothing_is_left:
         raise InputError(
             "the outcome is constant within every block (or given the covariates), so that nothing "
             "can be exchanged; use larger blocks, or fewer covariates."
@@ -337,14 +371,23 @@ def _log_permutations(unit_scores: Floats, block_of_unit: Ints) -> float:
 
 
 def exchange_in_words(outcome: Outcome, design: ScoreDesign, declared: DeclaredRoles) -> str:
-    """What changes places under the null: `the values of 60 samples, permuted within 4 blocks`."""
-    units = plural(design.n_units, "sample")
-    if declared.groups is not None:
+    """What is permuted under the null: `the values of 60 samples, permuted within 4 blocks`.
+
+    Parameters
+    ----------
+    outcome : its noun says what is permuted, such as `values` or `classes`.
+    design : how units are permuted: within blocks, and perhaps residuals on covariates.
+    declared : whether the user declared groups and pairs.
+    """
+    if declared.groups is None:
+        units = plural(design.n_units, "sample")
+    else:
         units = f"{plural(design.n_units, 'group')}, whose rows keep one"
-    words = f"the {outcome.noun} of {units}, permuted"
-    if design.covariate_terms is not None:
-        given = listed(design.covariate_names)
-        words = f"what is left of the {outcome.noun} of {units} given {given}, permuted"
+    if design.covariate_terms is None:
+        words = f"the {outcome.noun} of {units}, permuted"
+    else:
+        covariates = listed(design.covariate_names)
+        words = f"what is left of the {outcome.noun} of {units} given {covariates}, permuted"
     if design.n_blocks > 1:
         places = "pairs" if declared.pairs is not None else "blocks"
         words += f" within {design.n_blocks} {places}"

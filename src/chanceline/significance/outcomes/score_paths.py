@@ -63,17 +63,23 @@ class ScoreTarget:
 
 
 def follow_score_paths(columns: PathColumns, scores: Floats, n_steps: int) -> FollowedPaths:
-    """The path of every permutation, its best pair, its spread and its ridge regressions.
+    """Fit the scores of every permutation by least squares with 1, 2, … features, in four ways.
+
+    These are: the forward path, which adds the feature that explains most at every step; the best
+    pair of features; the spread, the mean squared correlation with all or the best features; and
+    ridge regressions on all features.
 
     Parameters
     ----------
-    columns : of the table.
-    scores : (permutations, q, samples)
+    columns : the columns of the table, centred and of length 1.
+    scores : (permutations, q, samples) the q numbers that stand for a sample's outcome.
     n_steps : number of features at the end of the path.
     """
     target = make_score_target(columns, scores)
     state = start_score_path(columns.coordinates, target.coordinates, n_steps)
-    # Before the first step `state.products` are those of the columns with the scores themselves.
+
+    # Spread and pairs need the products of the columns with the scores themselves. These are in
+    # `state.products` only before the first step: later ones are products with the residual.
     spread = _score_spread(state.products, target)
     best_pairs = find_best_pairs(
         columns.pairs,
@@ -82,13 +88,14 @@ def follow_score_paths(columns: PathColumns, scores: Floats, n_steps: int) -> Fo
         scale=target.scale,
     )
 
+    # The forward path. A path ends where no column has anything left outside the chosen span.
     n_permutations = len(scores)
     losses = np.empty((n_permutations, n_steps))
     chosen = np.full((n_permutations, n_steps), NO_FEATURE, dtype=np.int64)
     for step in range(n_steps):
-        # This changes the state, its residual and its products among others.
-        taken, is_taken = state.take_next_column()
-        chosen[is_taken, step] = columns.feature_of_column[taken[is_taken]]
+        # This changes `state` in place, among others its residual.
+        best_columns, is_taken = state.take_next_column()  # (permutations,) each
+        chosen[is_taken, step] = columns.feature_of_column[best_columns[is_taken]]
         losses[:, step] = target.loss(state.residual)
 
     no_pairs = np.full((n_permutations, 2), NO_FEATURE, dtype=np.int64)
@@ -106,23 +113,30 @@ def follow_score_paths(columns: PathColumns, scores: Floats, n_steps: int) -> Fo
 
 
 def make_score_target(columns: PathColumns, scores: Floats) -> ScoreTarget:
-    """Take blocks and covariates out of the scores, and go to the columns' coordinates.
+    """Take blocks and covariates out of the scores, and express them in the columns' coordinates.
+
+    In a long table the columns have coordinates in an orthonormal basis of their span, which are
+    fewer than samples. Of the scores' part outside that span, which no column can explain, only the
+    squared length is kept.
 
     Parameters
     ----------
-    columns : of the table.
-    scores : (permutations, q, samples)
+    columns : the columns of the table, centred and of length 1.
+    scores : (permutations, q, samples) the q numbers that stand for a sample's outcome.
     """
     n_permutations, n_scores, n_samples = scores.shape
+    # As rows (permutations · q, samples).
     centred = columns.residuals(scores.reshape(-1, n_samples))
     coordinates = columns.to_coordinates(centred)
-    in_span = coordinates.reshape(n_permutations, n_scores, -1)
+    in_span = coordinates.reshape(n_permutations, n_scores, -1)  # (permutations, q, coordinates)
+
+    # Sums of squares over all q scores: (permutations,).
     squared_length = _total_squares(centred.reshape(scores.shape))
     outside_span = squared_length - _total_squares(in_span)
     return ScoreTarget(
         coordinates=in_span,
         squared_length=squared_length,
-        # Rounding may leave a little less than nothing.
+        # Rounding may make the difference slightly negative.
         squared_length_outside_span=np.maximum(outside_span, 0.0),
         n_samples=n_samples,
     )
@@ -153,25 +167,30 @@ class ScorePathState:
     n_taken: int = 0
 
     def take_next_column(self) -> tuple[Ints, Bools]:
-        """Take the column of largest gain in every permutation, which changes the state.
+        """In every permutation, add to the model the column that explains most of the residual.
+
+        This changes the state in place. The column's part outside the span of the columns taken
+        before becomes a new direction, along which the residual is projected out.
 
         Returns
         -------
-        (permutations,) the columns, and (permutations,) whether anything of them was left to take.
+        (permutations,) the number of the best column, and (permutations,) whether it was taken: not
+        if it lies within the span, so that its direction is zero.
         """
-        # Gains need products and lengths without the direction taken last: it is taken out of these
-        # now, while `directions`, `last_coefficients` and `n_taken` are still those of that step.
+        # The column of largest gain, which is the reduction of the squared residual. `products` and
+        # `squared_lengths`, from which gains follow, are one step behind: `_update_and_yield_gains`
+        # first projects the direction of the previous step out of both.
         best, _ = largest_of_rows(self._update_and_yield_gains(), n_rows=len(self.residual))
 
-        # The part of each column outside the directions taken before, scaled to length 1.
-        candidates = self.columns[:, best].T.astype(float)  # (permutations, coordinates)
-        direction, is_taken = orthogonal_part(candidates, self.directions[:, : self.n_taken])
+        # The part of each best column outside the directions taken before, scaled to length 1.
+        coordinates = self.columns[:, best].T.astype(float)  # (permutations, coordinates)
+        direction, is_taken = orthogonal_part(coordinates, self.directions[:, : self.n_taken])
 
-        # Take the new direction out of the residual.
+        # Project the new direction out of the residual, (permutations, q, coordinates).
         coefficients = np.matmul(self.residual, direction[:, :, None])  # (permutations, q, 1)
         self.residual = self.residual - coefficients * direction[:, None, :]
 
-        # Keep it, to be taken out of products and lengths when the next step asks for gains.
+        # Keep the direction for the next step, which projects it out of products and lengths.
         self.directions[:, self.n_taken] = direction
         self.last_coefficients = coefficients.astype(self.columns.dtype)
         self.n_taken += 1
@@ -200,24 +219,25 @@ class ScorePathState:
 
 
 def start_score_path(columns: Floats, scores: Floats, n_steps: int) -> ScorePathState:
-    """The state before the first step.
+    """The state of a forward path before its first step: no column is taken.
 
     Parameters
     ----------
-    columns : (coordinates, columns) of length 1.
-    scores : (permutations, q, coordinates)
-    n_steps : number of steps that will be taken at most.
+    columns : (coordinates, columns) of length 1, in single or double precision.
+    scores : (permutations, q, coordinates) what the columns are to explain.
+    n_steps : the largest number of steps that will be taken.
     """
     n_permutations, n_scores, n_coordinates = scores.shape
     n_columns = columns.shape[1]
     dtype = columns.dtype
-    # Columns have length 1; the margin keeps their gains finite once the span has used them up.
+    # The squared length of the part of a column outside the span of the columns taken: 1 at first.
+    # A column in the span would have 0, by which gains are divided. The margin prevents that.
     squared_length = 1 + LENGTH_MARGIN[dtype]
-    all_scores = scores.reshape(-1, n_coordinates).astype(dtype)
-    products = (all_scores @ columns).reshape(n_permutations, n_scores, n_columns)
+    score_rows = scores.reshape(-1, n_coordinates).astype(dtype)  # (permutations · q, coordinates)
+    products = (score_rows @ columns).reshape(n_permutations, n_scores, n_columns)
     return ScorePathState(
         columns=columns,
-        residual=scores,
+        residual=scores,  # nothing is explained yet
         products=products,
         squared_lengths=np.full((n_permutations, n_columns), squared_length, dtype=dtype),
         directions=np.zeros((n_permutations, n_steps, n_coordinates)),

@@ -118,26 +118,30 @@ class PreparedSamples:
 
 
 def prepare_samples(samples: RuleSamples, training: Bools) -> PreparedSamples:
-    """Take blocks and covariates out of the training samples, and scale their columns to SD 1.
+    """Adjust the training samples for blocks and covariates, and scale their columns to SD 1.
+
+    The adjustment is a fit by block means and by slopes on the covariates (a background). Columns
+    and targets are replaced by the residuals of this fit.
 
     Parameters
     ----------
-    samples : all of them, training samples or not.
-    training : (samples,) which samples are for training.
+    samples : all samples, for training or held out. Of the held-out ones only features are used.
+    training : (samples,) whether a sample is for training.
     """
     training_samples = samples.take(training)
     blocks = training_samples.block_of_sample
     terms = training_samples.terms
     n_blocks = int(samples.block_of_sample.max()) + 1
 
-    # Where a block has no training samples, the means of its columns are those of its own rows.
+    # Columns. A block without training samples gets the column means of its held-out samples.
     X = training_samples.X
-    own_means = means_of_blocks(samples.X, samples.block_of_sample, n_blocks)
-    column_background = learn_background(X, training_samples, unknown_means=own_means)
+    means_of_all_samples = means_of_blocks(samples.X, samples.block_of_sample, n_blocks)
+    column_background = learn_background(X, training_samples, unknown_means=means_of_all_samples)
     column_residuals = X - column_background.explained(blocks, terms)
-    spreads = column_spreads(column_residuals, X)
+    spreads = column_spreads(column_residuals, X)  # infinite for constant columns, which become 0
 
-    # Its own targets must not be known: it has the mean target of the training samples.
+    # Targets. Those of held-out samples must not be used: a block without training samples gets the
+    # mean target of all training samples.
     targets = training_samples.outcome.targets
     overall_means = np.tile(targets.mean(axis=0), (n_blocks, 1))
     target_background = learn_background(targets, training_samples, unknown_means=overall_means)
@@ -168,13 +172,30 @@ def list_candidates(n_samples: int, n_features: int) -> list[ScoreCandidate]:
 def fit_candidates(
     prepared: PreparedSamples, candidates: list[ScoreCandidate]
 ) -> list[FittedCandidate]:
-    """Fit every candidate to the same samples: one fit each, in the order of the candidates."""
-    # All small sets are beginnings of one forward path.
-    path_columns = forward_order(prepared, max(candidate.n_few for candidate in candidates))
-    all_columns = np.arange(prepared.columns.shape[1])
-    nothing = FittedCandidate(all_columns[:0], np.zeros((0, prepared.targets.shape[1])))
+    """Fit every candidate model to the same training samples.
+
+    A candidate is a ridge regression on all features (its `share` is above 0), least squares on the
+    first few features of the forward path (`n_few` is above 0), or a model without features.
+
+    Parameters
+    ----------
+    prepared : the training samples, adjusted for blocks and covariates, with columns of SD 1.
+    candidates : the models to fit.
+
+    Returns
+    -------
+    A fit for each candidate, in the same order. Its `support` are columns, and its weights have the
+    shape (support, targets).
+    """
+    # What candidates share: one forward path, of which each takes the beginning, and the principal
+    # axes, from which all ridge regressions are computed together.
+    largest_few = max(candidate.n_few for candidate in candidates)
+    path_columns = forward_order(prepared, largest_few)
     shares = [candidate.share for candidate in candidates if candidate.share > 0]
     ridge_weights = dict(zip(shares, fit_ridges(prepared, shares), strict=True))
+
+    all_columns = np.arange(prepared.columns.shape[1])
+    no_columns = all_columns[:0]
     fitted = []
     for candidate in candidates:
         if candidate.share > 0:
@@ -183,7 +204,7 @@ def fit_candidates(
             support = path_columns[: candidate.n_few]
             fitted.append(fit_least_squares(prepared, support))
         else:
-            fitted.append(nothing)
+            fitted.append(FittedCandidate(no_columns, np.zeros((0, prepared.targets.shape[1]))))
     return fitted
 
 
@@ -195,72 +216,99 @@ def fit_least_squares(prepared: PreparedSamples, support: Ints) -> FittedCandida
 
 
 def forward_order(prepared: PreparedSamples, n_steps: int) -> Ints:
-    """The columns that the forward path takes, in this order: at most (steps,)."""
+    """Columns in the order in which forward selection by least squares takes them.
+
+    Parameters
+    ----------
+    prepared : the training samples; constant columns are 0.
+    n_steps : the largest number of columns to take.
+
+    Returns
+    -------
+    (columns taken,) their numbers; fewer than `n_steps` if no further column adds anything.
+    """
     if n_steps == 0:
         return np.zeros(0, dtype=np.int64)
     lengths = np.sqrt(np.einsum("ij,ij->j", prepared.columns, prepared.columns))
-    varies = np.flatnonzero(lengths > 0)
-    if len(varies) == 0:
+    varying_columns = np.flatnonzero(lengths > 0)
+    if len(varying_columns) == 0:
         return np.zeros(0, dtype=np.int64)
-    unit_columns = prepared.columns[:, varies] / lengths[varies]
-    # The path is of one labelling: (1, targets, samples).
+    unit_columns = prepared.columns[:, varying_columns] / lengths[varying_columns]
+
+    # `state` follows the paths of many permutations. Here there is one: (1, targets, samples).
     state = start_score_path(unit_columns, prepared.targets.T[None], n_steps)
     taken: list[int] = []
     for _ in range(n_steps):
-        column, is_taken = state.take_next_column()
+        best, is_taken = state.take_next_column()  # (1,) each; changes `state` in place
         if not is_taken[0]:
+            # The best column lies within the span of those taken.
             break
-        taken.append(int(varies[column[0]]))
+        taken.append(int(varying_columns[best[0]]))
     return np.array(taken, dtype=np.int64)
 
 
 def fit_ridges(prepared: PreparedSamples, shares: list[float]) -> list[Floats]:
-    """Weights (features, targets) of ridge regressions with these shares of free parameters.
+    """Ridge regressions of the targets T on all columns Z, of several strengths.
 
-    With the principal axes u and squared lengths d of the columns Z they are
-    Zᵀ Σ u uᵀ/(d + λ) times the targets.
+    With the eigenvectors u and eigenvalues d of ZZᵀ, the weights are Zᵀ Σ u uᵀT/(d + λ). The ridge
+    λ is such that the regression has Σ d/(d + λ) effective parameters.
+
+    Parameters
+    ----------
+    prepared : the training samples: columns Z (samples, features), targets T (samples, targets).
+    shares : one for each regression: its effective parameters as a share of the number of axes.
+
+    Returns
+    -------
+    Weights (features, targets) for each share.
     """
     if not shares or not prepared.columns.any():
-        n_weights = (prepared.columns.shape[1], prepared.targets.shape[1])
-        return [np.zeros(n_weights) for _ in shares]
+        # All columns are constant: they have no axes.
+        shape = (prepared.columns.shape[1], prepared.targets.shape[1])
+        return [np.zeros(shape) for _ in shares]
     principal = principal_axes(prepared.columns)
-    along_axes = principal.axes.T @ prepared.targets  # (axes, targets)
-    onto_columns = prepared.columns.T @ principal.axes  # (features, axes)
+    targets_along_axes = principal.axes.T @ prepared.targets  # (axes, targets) uᵀT
+    columns_along_axes = prepared.columns.T @ principal.axes  # (features, axes) Zᵀu
     weights = []
     for share in shares:
-        ridge = ridge_of_share(principal.squared_lengths, share)
-        shrunk = along_axes / (principal.squared_lengths + ridge)[:, None]
-        weights.append(onto_columns @ shrunk)
+        ridge = ridge_of_share(principal.squared_lengths, share)  # λ
+        shrunk = targets_along_axes / (principal.squared_lengths + ridge)[:, None]
+        weights.append(columns_along_axes @ shrunk)
     return weights
 
 
 def train_score_rule(
     samples: RuleSamples, training: Bools, seed: Seed, n_repeats: int = 1
 ) -> ScoreRule:
-    """Choose a candidate by cross-validation within the training samples, and fit it to them.
+    """Choose a model by cross-validation within the training samples, and fit it to all of these.
+
+    The candidates are no features, a few features by forward selection, and ridge regressions on
+    all features.
 
     Parameters
     ----------
-    samples : all of them.
-    training : (samples,) which samples are for training.
-    seed : of the folds.
-    n_repeats : how often the samples are dealt to folds.
+    samples : all samples, for training or held out.
+    training : (samples,) whether a sample is for training.
+    seed : seed of the folds.
+    n_repeats : how often the training samples are dealt to new folds.
     """
-    # Fit all candidates in folds, and choose by the errors on samples left out.
+    # Cross-fit all candidates, and choose by the errors on samples left out.
     training_samples = samples.take(training)
     candidates = list_candidates(int(training.sum()), samples.X.shape[1])
     cross_fits = [cross_fit(training_samples, candidates, seed)]
     for repeat in range(1, n_repeats):
         cross_fits.append(cross_fit(training_samples, candidates, [*seed, repeat]))
-    chosen = choose_candidate(candidates, mean_errors_of_units(cross_fits, training_samples))
+    errors = mean_errors_of_units(cross_fits, training_samples)  # (candidates, units)
+    chosen = choose_candidate(candidates, errors)  # an index
 
-    # Fit the chosen one to all training samples. Its weights are for columns of SD 1.
+    # Fit the chosen candidate to all training samples. Its weights are for columns of SD 1: divide
+    # by the standard deviations to get weights for the columns as they are.
     prepared = prepare_samples(samples, training)
     fitted = fit_candidates(prepared, [candidates[chosen]])[0]
     weights = fitted.weights / prepared.spreads[fitted.support][:, None]
 
-    # In the training samples, what features add is taken from the folds, where the sample had no
-    # part in the weights.
+    # Fitted targets of the training samples, without overfitting: what features add comes from the
+    # cross-fits, in which a sample has no part in its own weights. (samples, targets)
     added_by_features = np.mean([fits.added_by_features[chosen] for fits in cross_fits], axis=0)
     return ScoreRule(
         support=fitted.support,
@@ -332,39 +380,53 @@ def errors_of_units(errors: Floats, unit_of_sample: Ints) -> Floats:
 
 
 def cross_fit(samples: RuleSamples, candidates: list[ScoreCandidate], seed: Seed) -> CrossFits:
-    """Fit the targets of each fold by every candidate, made from the samples outside the fold."""
+    """Predict the targets of every sample by every candidate, trained without the sample's fold.
+
+    Parameters
+    ----------
+    samples : the samples to deal to folds.
+    candidates : the models to compare.
+    seed : seed of the folds.
+
+    Returns
+    -------
+    The two parts of the predictions: what blocks and covariates alone say, (samples, targets), and
+    what the features of each candidate add, (candidates, samples, targets).
+    """
     folds = samples.outcome.deal_to_folds(samples.unit_of_sample, n_folds=N_INNER_FOLDS, seed=seed)
     guesses = np.zeros(samples.outcome.targets.shape)
     added_by_features = np.zeros((len(candidates), *guesses.shape))
     for fold in range(folds.max() + 1):
-        # Everything is learnt from the samples outside the fold.
+        # Learn everything from the samples outside the fold, the adjustment of columns included.
         is_held_out = folds == fold
         prepared = prepare_samples(samples, ~is_held_out)
         fitted_candidates = fit_candidates(prepared, candidates)
 
-        # What blocks and covariates say of the samples held out, and what features add.
+        # Predict the held-out samples.
         held_out = samples.take(is_held_out)
         guesses[is_held_out] = prepared.guesses(held_out)
         columns = prepared.prepare_columns(held_out)  # (samples, features)
-        for number, fitted in enumerate(fitted_candidates):
+        for candidate, fitted in enumerate(fitted_candidates):
             added = columns[:, fitted.support] @ fitted.weights  # (samples, targets)
-            added_by_features[number, is_held_out] = added
+            added_by_features[candidate, is_held_out] = added
     return CrossFits(guesses, added_by_features)
 
 
 def choose_candidate(candidates: list[ScoreCandidate], errors: Floats) -> int:
-    """The number of the candidate to take: none, few or all features.
+    """Choose between no features, few features and all features; return the candidate's index.
 
-    A candidate beats another if its mean error is smaller by more than so many standard errors of
-    the difference.
+    Simpler candidates are preferred: one candidate clearly beats another only if its mean error is
+    smaller by more than a multiple of the standard error of their paired difference. The multiples
+    are the constants `…_SE`.
 
     Parameters
     ----------
-    candidates : the first without features, then small sets of ascending size, then ridges.
+    candidates : the first has no features; then come least-squares fits of ascending size
+        (`n_few` > 0), then ridge regressions on all features (`share` > 0).
     errors : (candidates, units) squared errors of units that had no part in the fit.
     """
-    mean_errors = errors.mean(axis=1)
-    is_dense = np.array([candidate.share > 0 for candidate in candidates])
+    mean_errors = errors.mean(axis=1)  # (candidates,)
+    is_ridge = np.array([candidate.share > 0 for candidate in candidates])
     is_few = np.array([candidate.n_few > 0 for candidate in candidates])
 
     # No features, unless the best candidate clearly beats that.
@@ -374,12 +436,12 @@ def choose_candidate(candidates: list[ScoreCandidate], errors: Floats) -> int:
 
     # All features, if the best ridge regression clearly beats the best small set.
     best_few = int(np.where(is_few, mean_errors, np.inf).argmin())
-    best_dense = int(np.where(is_dense, mean_errors, np.inf).argmin())
-    if paired_difference(errors[best_few], errors[best_dense]).exceeds(MANY_FEATURES_SE):
-        return best_dense
+    best_ridge = int(np.where(is_ridge, mean_errors, np.inf).argmin())
+    if paired_difference(errors[best_few], errors[best_ridge]).exceeds(MANY_FEATURES_SE):
+        return best_ridge
 
     # Else the smallest set that the best small set does not clearly beat.
-    for number in np.flatnonzero(is_few).tolist():
-        if not paired_difference(errors[number], errors[best_few]).exceeds(FEWER_FEATURES_SE):
-            return number
+    for candidate in np.flatnonzero(is_few).tolist():
+        if not paired_difference(errors[candidate], errors[best_few]).exceeds(FEWER_FEATURES_SE):
+            return candidate
     return best_few

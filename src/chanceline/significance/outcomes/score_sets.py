@@ -64,10 +64,20 @@ class ScoreShuffles(SetShuffles):
 
 
 def question_of_outcome(table: OutcomeTable, settings: TestSettings) -> SetQuestion:
-    """Do sets go with the outcome of a table?"""
+    """The question whether sets of features go with the outcome of a table.
+
+    It is for outcomes other than two classes. The result holds the table, the design of the
+    permutations, a function that draws them, and the words of the report.
+
+    Parameters
+    ----------
+    table : the table, with its outcome as the file or the user has it.
+    settings : how to test.
+    """
+    # A message, if a column looks like blocks or groups that the user did not declare.
     if table.undeclared:
         raise InputError(table.undeclared)
-    refuse_settings_of_two_classes(None, settings)
+    refuse_settings_of_two_classes(features=None, settings=settings)
     outcome = outcome_of_table(table)
     declared = DeclaredRoles(
         blocks=table.blocks, groups=table.groups, pairs=table.pairs, covariates=table.covariates
@@ -78,6 +88,7 @@ def question_of_outcome(table: OutcomeTable, settings: TestSettings) -> SetQuest
         feature_names=table.feature_names,
         design=design,
         settings=settings,
+        # A function of the number of shuffles.
         draw_shuffles=partial(_permute_scores, table.X, outcome, design, settings),
         outcome=_outcome_in_words(outcome),
         exchange=exchange_in_words(outcome, design, declared),
@@ -89,7 +100,17 @@ def question_of_outcome(table: OutcomeTable, settings: TestSettings) -> SetQuest
 def _permute_scores(
     X: Floats, outcome: Outcome, design: ScoreDesign, settings: TestSettings, n_shuffles: int
 ) -> ScoreShuffles:
-    """The observed scores and so many draws."""
+    """Draw permutations of the scores, the numbers that stand for the outcome.
+
+    Parameters
+    ----------
+    X : (samples, features) the table.
+    outcome : its scores, in their own units, give correlations their sign.
+    design : how scores are permuted.
+    settings : the seed, and the largest number of features of a path.
+    n_shuffles : number of permutations.
+    """
+    # Number 0 are the observed scores. (1 + n_shuffles, q, samples)
     scores = [design.permuted_scores(settings.seed, number) for number in range(1 + n_shuffles)]
     return ScoreShuffles(
         X=X,

@@ -106,31 +106,35 @@ def explained_alone(columns: PathColumns, design: ScoreDesign) -> Floats:
 def shuffle_scores(
     columns: PathColumns, design: ScoreDesign, plan: ShufflePlan, n_steps: int
 ) -> ShuffledScores:
-    """Follow the paths of the observed scores and of the draws.
+    """Fit the observed scores and their permutations, in batches that run in parallel.
+
+    Scores are the numbers that stand for an outcome. Each permutation is fitted by the forward path
+    (stepwise least squares) and by all features together.
 
     Parameters
     ----------
-    columns : of the table.
-    design : from which scores are drawn.
-    plan : how many, and how.
+    columns : the columns of the table.
+    design : how scores are permuted.
+    plan : number of permutations, seed, processes, and the function to tell of progress.
     n_steps : number of features at the end of the paths.
     """
-    # Number 0 are the observed scores.
+    # Batches are ranges of the numbers of permutations; number 0 are the observed scores.
     n_permutations = 1 + plan.n_shuffles
     starts = range(0, n_permutations, BATCH_SIZE)
     batches = [range(start, min(start + BATCH_SIZE, n_permutations)) for start in starts]
-    # What `losses_of_batch` takes behind the numbers of a batch, in that order.
+    # The runner calls `losses_of_batch(batch, *common)`.
     common = (columns, design, n_steps, plan.seed)
     runner = replace(plan.runner, progress=progress_in_draws(plan, batches))
-    losses, stopped_by = runner.collect(losses_of_batch, batches, common)
+    losses_of_batches, stopped_by = runner.collect(losses_of_batch, batches, common)
 
+    # The observed path once more, because batches keep the losses only.
     observed_scores = design.permuted_scores(plan.seed, draw_number=0)
     observed = follow_score_paths(columns, observed_scores[None], n_steps)
-    if not losses:
-        # Stopped within the first batch: the observed scores alone.
-        losses = [observed.member_losses]
+    if not losses_of_batches:
+        # Stopped within the first batch: there are the observed scores alone.
+        losses_of_batches = [observed.member_losses]
     return ShuffledScores(
-        losses=join_labellings(losses),
+        losses=join_labellings(losses_of_batches),
         observed=observed,
         requested=plan.n_shuffles,
         stopped_by=stopped_by,

@@ -58,25 +58,27 @@ class MultinomialRegression(NamedTuple):
 
 
 def fit_multinomial(fitted: Floats, codes: Ints) -> MultinomialRegression:
-    """Regress classes on fitted indicators.
+    """Multinomial regression of classes on fitted indicators, which turns these into probabilities.
 
     Parameters
     ----------
-    fitted : (samples, indicators)
-    codes : (samples,) of the classes.
+    fitted : (samples, indicators) a linear rule's fit to the 0/1 indicators of the classes.
+    codes : (samples,) the true classes, numbered 0, 1, …; some may not occur.
     """
-    # Loading scikit-learn takes a second, and only this needs it.
+    # Imported here because loading scikit-learn takes a second, and nothing else needs it.
     from sklearn.linear_model import LogisticRegression
 
-    # The penalty is meant for columns of SD 1; the weights are for the columns as they are.
+    # The penalty is meant for columns of SD 1. Constant columns are not scaled.
     spreads = fitted.std(axis=0)
     scale = np.where(spreads > SMALLEST_SPREAD, spreads, 1.0)
     model = LogisticRegression(C=INVERSE_PENALTY, max_iter=MULTINOMIAL_ITERATIONS)
     model.fit(fitted / scale, codes)
+
+    # Weights for the unscaled columns, (indicators, classes), and intercepts (classes,).
     weights = model.coef_.T / scale[:, None]
     intercepts = model.intercept_
     if len(model.classes_) == 2:
-        # Of two classes scikit-learn gives the second one's odds only.
+        # For two classes scikit-learn has one column: the log odds of the second class.
         weights = np.column_stack([np.zeros(len(weights)), weights])
         intercepts = np.append(0.0, intercepts)
     return MultinomialRegression(model.classes_, weights, intercepts)
@@ -135,16 +137,20 @@ class ClassesOutcome(Outcome):
 
     @property
     def contrasts(self) -> tuple[Contrast, ...]:
-        """Every pair of classes, unless these are too many, and every class against all others."""
+        """The comparisons to test: every pair of classes, and every class against all others.
+
+        Pairs are left out if there are too many classes. A contrast has the sign 1 or −1 for the
+        samples of its two sides, and 0 for samples that it does not compare.
+        """
         contrasts = []
         n_classes = len(self.class_names)
-        n_paired = n_classes if n_classes <= MAX_CLASSES_FOR_PAIRS else 0
-        for first, second in combinations(range(n_paired), 2):
-            is_first = self.codes == first
-            is_second = self.codes == second
-            signs = is_first.astype(np.int64) - is_second  # 1, −1, and 0 for all other classes
-            words = f"{self.class_names[first]} against {self.class_names[second]}"
-            contrasts.append(Contrast(words, signs))
+        if n_classes <= MAX_CLASSES_FOR_PAIRS:
+            for first, second in combinations(range(n_classes), 2):
+                is_first = self.codes == first
+                is_second = self.codes == second
+                signs = is_first.astype(np.int64) - is_second  # 1, −1, or 0
+                words = f"{self.class_names[first]} against {self.class_names[second]}"
+                contrasts.append(Contrast(words, signs))
         for code, name in enumerate(self.class_names):
             signs = np.where(self.codes == code, 1, -1)
             contrasts.append(Contrast(f"{name} against the rest", signs))
@@ -177,10 +183,17 @@ class ClassesOutcome(Outcome):
         return ConfusionPicture(self.class_names, confusion_matrix(self.codes, held_out))
 
     def expectation(self, held_out: HeldOutPredictions) -> Expectation:
+        """What to expect on new samples: the balanced error, the error, and the confusion matrix.
+
+        Parameters
+        ----------
+        held_out : predicted probabilities of the classes for samples left out.
+        """
         error = error_rate(self.codes, held_out)
         balanced = balanced_error(self.codes, held_out)
         return Expectation(
             measures=(balanced, error),
+            # The whole interval lies below the error of guessing.
             better_than_guessing=balanced.interval[1] < balanced.guess,
             n_folds=held_out.n_folds,
             n_repeats=held_out.n_repeats,
@@ -190,21 +203,21 @@ class ClassesOutcome(Outcome):
 
 
 def make_classes(names: Sequence[str], name: str, order: Sequence[str]) -> ClassesOutcome:
-    """Check the classes, each of which needs two samples.
+    """Make an outcome of several classes; raise `InputError` if a class has a single sample.
 
     Parameters
     ----------
     names : (samples,) the name of every sample's class.
-    name : what the user calls the outcome.
-    order : the names of the classes, in order.
+    name : the name of the outcome.
+    order : the names of all classes; a class has the code 0, 1, … of its place in this order.
     """
-    code_of_name = {class_name: code for code, class_name in enumerate(order)}
-    codes = np.array([code_of_name[class_name] for class_name in names], dtype=np.int64)
+    code_of_class = {class_name: code for code, class_name in enumerate(order)}
+    codes = np.array([code_of_class[class_name] for class_name in names], dtype=np.int64)
     sizes = np.bincount(codes, minlength=len(order))
-    lone = np.flatnonzero(sizes < 2)
-    if len(lone):
+    too_small = np.flatnonzero(sizes < 2)
+    if len(too_small):
         raise InputError(
-            f"the class {order[lone[0]]!r} of {name!r} has one sample, and two are needed; leave "
-            "it out, or join classes."
+            f"the class {order[too_small[0]]!r} of {name!r} has one sample, and two are needed; "
+            "leave it out, or join classes."
         )
     return ClassesOutcome(name=name, class_names=tuple(order), codes=codes)

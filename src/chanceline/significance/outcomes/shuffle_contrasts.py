@@ -74,63 +74,71 @@ class ContrastDesign(ScoreDesign):
 
 
 def restricted_exchange(donors: Ints, members: Ints, block_of_member: Ints) -> Ints:
-    """A permutation of some units, the members, from one of all units: (members,).
+    """Derive a permutation of some units, the members, from a permutation of all units.
 
-    Within every block the members' donors are taken in the order in which the permutation of all
-    units lists them, so that the permutation of the members is uniform if that of all is.
+    A permutation is given as a list of donors: each unit gets the outcome of its donor. Here the
+    donors that are no members are removed from the list. In each block, the remaining donors go to
+    the block's members one after the other. So the permutation of the members is uniform within
+    blocks if that of all units is.
 
-    Example with one block: the donors of units 0 … 3 are 2, 0, 3, 1, and the members are the units
-    0, 1, 3, with the numbers 0, 1, 2. Without unit 2 the list of donors is 0, 3, 1. By their
-    numbers that is 0, 2, 1, which is the result.
+    Example with one block: the donors of the units 0 … 3 are 2, 0, 3, 1. The members are the units
+    0, 1, 3, and have the numbers 0, 1, 2. Without unit 2 the list of donors is 0, 3, 1; as numbers
+    of members it is 0, 2, 1, which is the result.
 
     Parameters
     ----------
-    donors : (all units,) for every unit the one whose outcome it gets.
-    members : (members,) the members among all units, rising.
-    block_of_member : (members,) numbers of the blocks.
+    donors : (all units,) the unit whose outcome each unit gets.
+    members : (members,) the units that are members, ascending.
+    block_of_member : (members,) the number of each member's block.
 
     Returns
     -------
-    (members,) for every member the number of the one whose outcome it gets.
+    (members,) the donor of each member, as a number 0, 1, … among the members.
     """
-    # The list of donors with members alone, by their numbers. In the example 0, 2, 1.
+    # The donors that are members, in the order of the list, by their numbers among members.
     member_of_unit = np.full(len(donors), NO_MEMBER)
     member_of_unit[members] = np.arange(len(members))
-    member_of_donor = member_of_unit[donors]  # 0, 2, 1 and one that is none
-    listed_members = member_of_donor[member_of_donor != NO_MEMBER]
+    member_of_donor = member_of_unit[donors]  # in the example NO_MEMBER, 0, 2, 1
+    donor_list = member_of_donor[member_of_donor != NO_MEMBER]  # 0, 2, 1
 
-    # Both the members as they are numbered and the list are put block after block; stable sorts
-    # keep their order within blocks. At every position both have members of one block, and the
-    # first gets the outcome of the second.
+    # Sort receivers and donors by block; stable sorts keep their order within blocks. Then both
+    # have members of the same block at every position, and can be matched.
     receivers = np.argsort(block_of_member, kind="stable")
-    listed_by_block = np.argsort(block_of_member[listed_members], kind="stable")
+    donors_by_block = donor_list[np.argsort(block_of_member[donor_list], kind="stable")]
     donor_of_member = np.empty(len(members), dtype=np.int64)
-    donor_of_member[receivers] = listed_members[listed_by_block]
+    donor_of_member[receivers] = donors_by_block
     return donor_of_member
 
 
 def contrast_design(design: ScoreDesign, contrast: Contrast) -> ContrastDesign | None:
-    """The design of one contrast; None if nothing can be exchanged between its sides.
+    """How to permute the two sides of one contrast, such as class A against class B.
 
     Parameters
     ----------
-    design : of the whole outcome, without covariate terms.
-    contrast : whose signs are the same in all samples of a unit.
+    design : how the whole outcome is permuted, without covariates to regress on. Its units are
+        samples, or groups of samples with one outcome.
+    contrast : its signs are 1 and −1 for the samples of the two sides, 0 for all others; they are
+        the same in all samples of a unit.
+
+    Returns
+    -------
+    The design; None if no block has units of both sides, so that nothing can be exchanged.
     """
-    # The members: units of the two sides. Their blocks are numbered 0, 1, … without gaps.
+    # The members are the units of the two sides. Their blocks are numbered 0, 1, … without gaps.
+    # All samples of a unit have the same sign: the first one tells it.
     _, sample_of_unit = np.unique(design.unit_of_sample, return_index=True)
     sign_of_unit = contrast.signs[sample_of_unit]
     members = np.flatnonzero(sign_of_unit)
     block_of_member = np.unique(design.block_of_unit[members], return_inverse=True)[1]
 
-    # Their scores: the signs ±1, centred within blocks. In a block of one side nothing is left.
+    # The scores to permute: the signs ±1, centred within blocks. They are 0 in a block of one side.
     signs = sign_of_unit[members].astype(float)
     block_means = np.bincount(block_of_member, weights=signs) / np.bincount(block_of_member)
     centred_signs = signs - block_means[block_of_member]
     if np.abs(centred_signs).max() == 0:
         return None
 
-    # The units of this design are the members: each sample has the number of its unit among these.
+    # The unit of each sample, as a number among the members.
     samples = samples_of_contrast(contrast)
     member_of_sample = np.searchsorted(members, design.unit_of_sample[samples])
     return ContrastDesign(
@@ -138,10 +146,11 @@ def contrast_design(design: ScoreDesign, contrast: Contrast) -> ContrastDesign |
         unit_of_sample=member_of_sample,
         block_of_unit=block_of_member.astype(np.int64),
         covariate_terms=None,
-        log_permutations=0.0,  # not asked for
+        log_permutations=0.0,  # no contrast uses this number
         encoder=design.encoder,
         block_categories=design.block_categories,
-        # Draws are made of all units, and then restricted to the members.
+        # A draw permutes all units, and is then restricted to the members: so the draws of all
+        # contrasts belong together.
         members=members,
         all_blocks=design.block_of_unit,
     )
@@ -175,54 +184,62 @@ def shuffle_contrasts(
     plan: ShufflePlan,
     n_steps: int,
 ) -> list[ContrastRun]:
-    """Shuffle every contrast; those between whose sides nothing can be exchanged are left out.
+    """Run the permutation test of every contrast, such as class A against class B.
+
+    Contrasts without a block that has samples of both sides are left out.
 
     Parameters
     ----------
-    X : (samples, features) those that the test may use.
-    design : of the whole outcome, without covariate terms.
-    contrasts : of the outcome.
-    plan : of the shuffles of the whole outcome; the first of them are used.
-    n_steps : number of features at the end of the paths.
+    X : (samples, features) the features that the test may use.
+    design : how the whole outcome is permuted, without covariates to regress on.
+    contrasts : the comparisons; each has the sign 1, −1 or 0 (no part in it) for every sample.
+    plan : the shuffles of the whole outcome. Contrasts use at most the first
+        `MAX_CONTRAST_SHUFFLES` of them.
+    n_steps : number of features at the end of the stepwise paths.
     """
-    fewer = replace(plan, n_shuffles=min(plan.n_shuffles, MAX_CONTRAST_SHUFFLES))
+    plan_of_contrasts = replace(plan, n_shuffles=min(plan.n_shuffles, MAX_CONTRAST_SHUFFLES))
     runs = []
     for contrast in contrasts:
-        own_design = contrast_design(design, contrast)
-        if own_design is None:
+        design_of_contrast = contrast_design(design, contrast)
+        if design_of_contrast is None:
             continue
         columns = make_path_columns(
             X[samples_of_contrast(contrast)],
-            own_design,
+            design_of_contrast,
             intercept=True,
             max_columns_for_pairs=MAX_COLUMNS_FOR_CONTRAST_PAIRS,
         )
-        shuffled = shuffle_scores(columns, own_design, fewer, n_steps)
-        runs.append(ContrastRun(contrast, shuffled, int(shuffled.observed.chosen[0, 0])))
+        shuffled = shuffle_scores(columns, design_of_contrast, plan_of_contrasts, n_steps)
+        first_feature = int(shuffled.observed.chosen[0, 0])  # of the observed path, its only row
+        runs.append(ContrastRun(contrast, shuffled, first_feature))
     return runs
 
 
 def read_contrasts(
     runs: list[ContrastRun], feature_names: tuple[str, ...], overall_pvalue: float
 ) -> tuple[ContrastReading, ...]:
-    """What the shuffles say about every contrast, with p-values corrected for all of them.
+    """The p-value of every contrast, alone and adjusted for the number of contrasts.
 
-    In every shuffle the contrast that does best counts for all (Westfall and Young 1993).
+    The adjustment is Westfall and Young's (1993, single step): an adjusted p-value is the share of
+    labellings in which some contrast has a rank as small as the observed rank of this one.
 
     Parameters
     ----------
-    runs : of all contrasts.
-    feature_names : of the columns that the paths ran over.
-    overall_pvalue : of the whole outcome; no contrast says more than that.
+    runs : the shuffles of every contrast. Row b of each is from the same shuffle of the whole
+        outcome; row 0 is the observed outcome.
+    feature_names : the names of the columns that the paths ran over.
+    overall_pvalue : p-value of the whole outcome. No adjusted p-value may be below it, because the
+        contrasts are asked after the question about the whole outcome.
     """
     if not runs:
         return ()
-    # A shuffle that was cut short has fewer draws.
+    # A run that was cut short has fewer rows.
     n_rows = min(len(run.shuffled.totals) for run in runs)
-    # Statistics are large where sides differ, and losses small: (rows, contrasts).
+    # `rank_losses` gives the rank 1 to the smallest value of a column, but the statistics `totals`
+    # are large where sides differ: so they are negated. (rows, contrasts)
     losses = np.column_stack([-run.shuffled.totals[:n_rows] for run in runs])
     ranks = rank_losses(losses)
-    # The observed outcome is row 0.
+    # For each rank, `adjust_ranks` counts the rows whose smallest rank is no larger.
     adjusted = adjust_ranks(ranks)[0] / n_rows
     readings = []
     for run, adjusted_pvalue in zip(runs, adjusted.tolist(), strict=True):

@@ -120,31 +120,35 @@ def make_survival(
     event_name: str,
     row_labels: Sequence[Any] | None = None,
 ) -> SurvivalOutcome:
-    """Check times and events.
+    """Make a survival outcome; raise `InputError` if times or events are not valid.
 
     Parameters
     ----------
-    times, events : (samples,) finite numbers.
-    name, event_name : what the user calls them.
-    row_labels : what the user's program calls the rows; by default 1, 2, …
+    times : (samples,) finite numbers, at least 0.
+    events : (samples,) 1 where the event was seen at that time, 0 where the time was cut off.
+    name, event_name : the names of the two columns, for messages.
+    row_labels : the names of the rows, for messages; by default 1, 2, ….
     """
     rows = row_labels
     if rows is None:
         rows = range(1, len(times) + 1)
-    negative = np.flatnonzero(times < 0)
-    if len(negative):
-        row = int(negative[0])
+
+    # Each row by itself.
+    negative_rows = np.flatnonzero(times < 0)
+    if len(negative_rows):
+        row = int(negative_rows[0])
         raise InputError(
             f"the time {name!r} is {times[row]:g} in {row_name(rows, row)}, and times are not "
             "negative; correct it or leave that row out."
         )
-    other = np.flatnonzero(~np.isin(events, (0.0, 1.0)))
-    if len(other):
-        row = int(other[0])
+    invalid_rows = np.flatnonzero(~np.isin(events, (0.0, 1.0)))
+    if len(invalid_rows):
+        row = int(invalid_rows[0])
         raise InputError(
             f"the event {event_name!r} is {events[row]:g} in {row_name(rows, row)}; write 1 where "
             "it was seen and 0 where the time was cut off."
         )
+    # All rows together: there must be an event, and something must differ.
     if not events.any():
         raise InputError(
             f"the event {event_name!r} is 0 in every row: no event was seen, so that nothing can "

@@ -18,7 +18,12 @@ MIN_CELL_WIDTH = 6  # of a number of samples
 
 
 def render_outcome(result: OutcomeTest) -> str:
-    """What the outcome is taken for, the verdict, what to expect, and how the p-value was made."""
+    """The report of a test as text for a terminal.
+
+    It says what the outcome is taken for, the verdict, what to expect of a rule on new samples, and
+    how the p-value was made.
+    """
+    # Each paragraph is a list of lines. Paragraphs without lines are left out.
     paragraphs = [
         [_wrapped(f"{result.taken_for}.")],
         _listed_lines("Data checks that bear on the verdict:", result.checks()),
@@ -57,21 +62,29 @@ def _why_without_features(result: OutcomeTest) -> str:
 
 
 def _reconciliation(result: OutcomeTest, *, better: bool) -> list[str]:
-    """Why the verdict and what is said of new samples both hold; nothing where they agree.
+    """Explain how the verdict and the cross-validated rule can both hold if they seem to disagree.
 
     Parameters
     ----------
-    result : the test, with what to expect of its rule
-    better : whether the rule is better than guessing
+    result : the test
+    better : whether the rule is better than guessing on new samples
+
+    Returns
+    -------
+    One sentence; none if the two agree.
     """
     is_structure = result.verdict is Verdict.STRUCTURE
     if is_structure == better:
         return []
+
+    # A useful rule, but no structure shown.
     if better:
         return [
             "Both hold: the rule promises something, but the test, which is the stricter of the "
             "two, does not exclude chance; further samples would tell."
         ]
+
+    # Structure, but no useful rule.
     if result.is_spread:
         return [
             "Both hold: the evidence is spread over many features, and these samples are too few "
@@ -111,7 +124,10 @@ def _listed_lines(heading: str, sentences: Sequence[str]) -> list[str]:
 
 
 def _contrast_lines(result: OutcomeTest) -> list[str]:
-    """Which classes differ, the smallest adjusted p-value first."""
+    """A table of the comparisons between classes, the smallest adjusted p-value first.
+
+    No lines without comparisons.
+    """
     if not result.contrasts:
         return []
     ordered = sorted(result.contrasts, key=lambda reading: reading.adjusted_pvalue)
@@ -124,15 +140,16 @@ def _contrast_lines(result: OutcomeTest) -> list[str]:
 
 
 def _size_lines(result: OutcomeTest) -> list[str]:
-    """What 1, 2, … features explain, beside the same of permuted outcomes."""
+    """A table of what 1, 2, … features explain (R²), and the range of R² in permuted outcomes.
+
+    No lines if nothing was permuted.
+    """
     if not result.front:
         return []
     lines = ["Features  R²    permuted            p (adjusted for all sizes)"]
-    for point in result.front:
-        lines.append(
-            f"  {point.k:<7} {point.explained:.2f}  {point.shuffled!s:<18}  {point.pvalue:<10.2g} "
-            f"{listed(point.features)}"
-        )
+    for reading in result.front:
+        numbers = f"{reading.explained:.2f}  {reading.shuffled!s:<18}  {reading.pvalue:<10.2g}"
+        lines.append(f"  {reading.k:<7} {numbers} {listed(reading.features)}")
     return lines
 
 
@@ -149,9 +166,13 @@ def _alone_lines(result: OutcomeTest) -> list[str]:
 
 
 def _confusion_lines(expected: Expectation | None) -> list[str]:
-    """Samples of each class, and what they are called; no lines without classes."""
+    """The confusion matrix: true classes in rows, predicted classes in columns.
+
+    No lines if the outcome has no classes, or if there is no rule.
+    """
     if expected is None or expected.confusion is None:
         return []
+    # Names of classes and counts have cells of the same width.
     width = max(MIN_CELL_WIDTH, *[len(name) for name in expected.class_names])
     header = " ".join(f"{name:>{width}}" for name in expected.class_names)
     lines = [

@@ -60,7 +60,17 @@ class OutcomeGrounds:
 
 
 def decide_outcome(grounds: OutcomeGrounds) -> OutcomeVerdict:
-    """Structure where the p-value reaches the level; else what is known of its absence."""
+    """The verdict: structure if p ≤ level; else undecided, chance, or not shown.
+
+    Parameters
+    ----------
+    grounds : the permutations of the outcome, the level, and what else the verdict depends on.
+
+    Returns
+    -------
+    The verdict, its reason in a sentence, the number of features named, and whether the evidence is
+    spread over many features. Only structure can name features or be spread.
+    """
     shuffled = grounds.shuffled
     level = grounds.level
     if shuffled is None or shuffled.done == 0:
@@ -68,7 +78,8 @@ def decide_outcome(grounds: OutcomeGrounds) -> OutcomeVerdict:
     if shuffled.pvalue <= level:
         return _verdict_of_structure(shuffled, grounds.names_of_size, level)
 
-    # No structure was found. Could any have been?
+    # No structure was found. Undecided, if no p-value could have reached the level: it is at least
+    # 1/(1 + draws), and at least 1/(number of different permutations).
     smallest_p = max(1 / (1 + shuffled.done), np.exp(-grounds.design.log_permutations))
     if smallest_p > level:
         reason = (
@@ -77,34 +88,47 @@ def decide_outcome(grounds: OutcomeGrounds) -> OutcomeVerdict:
         )
         return OutcomeVerdict(Verdict.UNDECIDED, reason, 0, is_spread=False)
 
-    # Chance is said only where a large effect would have been seen.
-    seen = smallest_share_seen(grounds.design, grounds.n_columns, level)
-    if seen <= LARGE_EXPLAINED_SHARE and not grounds.rule_helps:
+    # Not shown, if cross-validation finds a useful rule.
+    if grounds.rule_helps:
+        reason = "Permuted outcomes are explained as well, though a rule promises something."
+        return OutcomeVerdict(Verdict.NOT_SHOWN, reason, 0, is_spread=False)
+
+    # Chance, if a large effect would have been seen; else not shown. The effect is the share of a
+    # feature's variance that is in common with the outcome.
+    smallest_effect_seen = smallest_share_seen(grounds.design, grounds.n_columns, level)
+    if smallest_effect_seen <= LARGE_EXPLAINED_SHARE:
         reason = (
-            f"Permuted outcomes are explained as well; one feature that has {100 * seen:.0f} % of "
-            "its variance in common with the outcome would have been seen with a probability of "
-            f"{100 * POWER:.0f} %."
+            f"Permuted outcomes are explained as well; one feature that has "
+            f"{100 * smallest_effect_seen:.0f} % of its variance in common with the outcome would "
+            f"have been seen with a probability of {100 * POWER:.0f} %."
         )
         return OutcomeVerdict(Verdict.CHANCE, reason, 0, is_spread=False)
-
     reason = (
         "Permuted outcomes are explained as well, and a sizeable effect could have been missed."
     )
-    if grounds.rule_helps:
-        reason = "Permuted outcomes are explained as well, though a rule promises something."
     return OutcomeVerdict(Verdict.NOT_SHOWN, reason, 0, is_spread=False)
 
 
 def _verdict_of_structure(
     shuffled: ShuffledScores, names_of_size: list[tuple[str, ...]], level: float
 ) -> OutcomeVerdict:
-    """The fewest features that convince by themselves, or that the evidence is spread."""
-    pvalues_of_size = shuffled.adjusted_pvalues().path  # of K = 1, 2, … features
+    """The verdict of structure, with the features that it names.
+
+    These are the fewest features whose own p-value reaches the level. If there are none, many
+    features go with the outcome only together: the evidence is spread.
+
+    Parameters
+    ----------
+    shuffled : the permutations of the outcome, whose p-value reaches the level.
+    names_of_size : the names of the best 1, 2, … features.
+    level : the p-value that convinces.
+    """
+    pvalues_of_size = shuffled.adjusted_pvalues().path  # (sizes,) of 1, 2, … features
     convincing = np.flatnonzero(pvalues_of_size <= level)
     if len(convincing):
         size = int(convincing[0]) + 1
-        names = listed(names_of_size[size - 1], 6)
-        explained = 100 * (1 - shuffled.losses.path[0, size - 1])
+        names = listed(names_of_size[size - 1], 6)  # at most 6 of them
+        explained = 100 * (1 - shuffled.losses.path[0, size - 1])  # row 0: the observed outcome
         verb = "explains" if size == 1 else "explain"
         reason = (
             f"{plural(size, 'feature')} ({names}) {verb} {explained:.0f} % of the outcome, more "
