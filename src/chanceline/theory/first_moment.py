@@ -408,6 +408,7 @@ def _first_moment_equations(point: Array, fixed: _FixedRhoOrAlpha, ensemble: Ens
     variable = _exponent_per_variable(unknowns.response, ensemble.signed)
     pattern = _exponent_per_pattern(unknowns, ensemble)
 
+    # Both are Duals, numbers with a `value` and a `gradient` by the coordinates.
     # The equation for ln x, ρ ∂variable/∂ln x + α ∂pattern/∂ln x = 0, is solved directly for α/ρ.
     # One of α and ρ is given, and the ratio determines the other.
     alpha_over_rho = -variable.gradient[_LOG_RESPONSE] / pattern.gradient[_LOG_RESPONSE]

@@ -118,11 +118,12 @@ def branch_off(
 ) -> Solved[RSBState]:
     """Solve for a point near the beginning of the one-step branch, with a given amplitude.
 
-    With one step of symmetry breaking supports fall into groups. The amplitude is (p₁ − p₀)/(ρ −
-    p₁), where p₁ is the overlap of two supports in the same group and p₀ that of two in different
-    groups. It is small here. The equation of the break point x is of third order in the amplitude,
-    so it determines x only if the other equations already hold. Therefore the other equations are
-    solved first, with x held at its value at the beginning; then all are solved, with x free.
+    With one step of symmetry breaking supports fall into groups. The amplitude, which is small
+    here, is (p₁ − p₀)/(ρ − p₁), where p₁ is the overlap of two supports in the same group and p₀
+    that of two in different groups. The equation of the break point x is of third order in the
+    amplitude, so it determines x only if the other equations already hold. Therefore the other
+    equations are solved first, with x held at its value at the beginning; then all are solved, with
+    x free.
     """
     at_first_break = _solved_at_break(branch, transition, amplitude, x=transition.first_break)
     return branch.solve_with(
@@ -172,11 +173,10 @@ def _start_at_break(
 def end_of_branch(branch: RSBBranch) -> Solved[RSBState]:
     """Solve for the capacity with one step of breaking, where the entropy of supports is 0.
 
-    At the load of this solution the branch of solutions at the density ρ of `branch` ends: no
-    separating support is left. For the plain ensemble Newton's method starts from the shipped
-    table; other ensembles are reached in steps from the plain one. At densities below the table the
-    branch is followed from its beginning. Raises InputError for ρ below 0.0005 or above the table's
-    0.95.
+    At larger loads no separating support (choice of variables) is left. There are three ways to the
+    solution. For the plain ensemble Newton's method starts from the shipped table. Other ensembles
+    are reached in steps from the plain one. At densities ρ below the table the branch of solutions
+    is followed from its beginning. Raises InputError for ρ below 0.0005 or above the table's 0.95.
     """
     check_broken_density(branch.rho)
     lowest, highest = capacity_table().rho[[0, -1]]

@@ -91,10 +91,10 @@ def focused_grid(reach: float, fine: float, coarse: float, focus: float) -> Grid
 def gaussian_steps(variances: Array) -> Array:
     """Return the largest step on the grid of each level that its Gaussians allow, (levels,).
 
-    Two Gaussians are summed on the grid of level i: the one from the level below, of variance v_i −
-    v_{i−1}, and the one to the level above, of variance v_{i+1} − v_i. The narrower one limits the
-    step. `variances` are v₀ … v_k, (levels,). The Gaussian of the lowest level has the variance v₀,
-    and there is none above the top level.
+    Two Gaussians are summed on the grid of level i: the one from the level below, of the variance
+    v_i − v_{i−1}, and the one to the level above, of variance v_{i+1} − v_i. The narrower one
+    limits the step. `variances` are v₀ … v_k, (levels,). The Gaussian of the lowest level has the
+    variance v₀, and there is none above the top level.
     """
     steps_from_below = np.sqrt(np.diff(variances, prepend=0.0)) / POINTS_PER_GAUSSIAN
     steps_to_above = np.append(steps_from_below[1:], np.inf)

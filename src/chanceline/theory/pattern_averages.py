@@ -200,6 +200,7 @@ def _means_of_class(class_law: ClassLaw, kappa_over_rho: Numbers) -> PatternMean
     p_tight = plain_law.p_tight
     curvature = plain_law.curvature  # g'', of the log-weight g = ln A
     return PatternMeans(
+        # p₊ − v*e* + κR₁/ρ; times the load it is the share of variables with a nonzero weight.
         effective_tight=net_tight + kappa_over_rho * mean_correction,
         mean_correction_square=class_law.mean(square(law.mean_correction)),
         correction_variance=class_law.mean(law.correction_variance),

@@ -319,8 +319,8 @@ class _Moments(NamedTuple):
 def _mean_and_variance(law: _ScaledLaw) -> _Moments:
     """Compute mean and variance of X, which is 0 or has a Gaussian density cut off at both ends.
 
-    X is 0 with probability 1 − p₊. With probability p₊ it has the density n(x) ∝ e^{−(x − t)²/2} on
-    0 < x < top. Then
+    X is 0 with probability 1 − p₊. On 0 < x < top it has the density n(x) ∝ e^{−(x − t)²/2}, whose
+    integral is p₊. Then
 
         E[X] = t p₊ + n(0) − n(top),    Var X = E[(X − a)²] − (E[X − a])²
 
@@ -349,8 +349,8 @@ class _MomentsAbout(NamedTuple):
 def _moments_about(reference: Array, law: _ScaledLaw, density_drop: Numbers) -> _MomentsAbout:
     """Compute E[X − a] and E[(X − a)²] about a reference point a (`reference`).
 
-    X is 0 with probability 1 − p₊. With probability p₊ it has the density n(x) ∝ e^{−(x − t)²/2} on
-    0 < x < top, whose integral is p₊. `density_drop` is n(0) − n(top).
+    X is 0 with probability 1 − p₊. On 0 < x < top it has the density n(x) ∝ e^{−(x − t)²/2}, whose
+    integral is p₊. `density_drop` is n(0) − n(top).
     """
     # The contribution of the density. One factor x − a is written as (t − a) + (x − t). The second
     # part is integrated by parts, because (x − t) n = −n':

@@ -87,6 +87,7 @@ def focused_rule(
     stretching = _Stretching(
         middles=centres_in_reach[:, None], widths=WIDTHS_PER_FEATURE * capped_sizes[:, None]
     )
+    # Samples of z and of t(z), both ascending.
     z_samples = stretching.samples()
     t_samples = stretching.t(z_samples)
 

@@ -235,8 +235,8 @@ def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
         c = ρ r(c)            with weights of free sign,
         c = 2ρ J(r(c))        with weights of given sign.
 
-    r(c) is the correlation of the fields on a variable in two choices that both contain it, and J
-    is `overlap_kernel`.
+    r(c) is the correlation of the fields on a variable in two choices that both contain it. J
+    (`overlap_kernel`) is the mean product of the positive parts of two Gaussians.
     """
     if ensemble.plain:
         return typical_overlap(rho)
@@ -258,11 +258,13 @@ def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
 def _field_correlation(overlap: float, ensemble: Ensemble) -> float:
     """Compute the correlation of the fields on a variable in two choices that both contain it.
 
-    The fields come from the corrections of violated patterns, and their correlation is E[T
-    T']/E[T²]. A pattern has the violation x in the first choice, in units of |w|. Its correction T
-    is x if x lies between 0 and the ceiling, the largest violation that is no error, and 0
-    otherwise. T' is the same in the second choice. `overlap` is the correlation of the two
-    violations.
+    The fields come from the corrections T of violated patterns. Their correlation is
+
+        E[T T']/E[T²].
+
+    A pattern has the violation x in the first choice, in units of |w|. Its correction T is x if x
+    lies between 0 and the ceiling, the largest violation that is no error, and 0 otherwise. T' is
+    the same in the second choice. `overlap` is the correlation of the two violations.
     """
     # E[T T'] = Σ_k f_k ∫Dz E[T | z]², where f_k is the share of class k and z the part of the
     # violation that both choices share: given z, T and T' are independent.

@@ -390,9 +390,11 @@ def _identity_error(state: RSState, alpha: float) -> float:
 def _stability(state: RSState, alpha: float, ensemble: Ensemble) -> Stability:
     """Return the four replicon products of a solution at load α; each is stable below 1.
 
-    `within` is for perturbations among weight vectors on one support (choice of variables), and
-    `between` for perturbations between supports. `weights` and `mixed` are for two further kinds of
-    perturbations; they are not known with errors, and are then left at their default.
+    A replicon product is the factor by which a small perturbation of the overlaps of weights grows
+    in one round of the saddle equations. `within` is for perturbations among weight vectors on one
+    support (choice of variables), and `between` for perturbations between supports. `weights` and
+    `mixed` are for two further kinds of perturbations; they are not known with errors, and are then
+    left at their default.
     """
     within = _replicon_within(state, alpha, ensemble)
     products = state.stability

@@ -178,7 +178,7 @@ def _without_complexity(
     """
 
     def solved_at(log_amplitude: float) -> Solved[RSBState]:
-        """The solution at x = 1 with this amplitude."""
+        """The solution at x = 1 with this amplitude, by Newton's method from `before`."""
         return _at_unit_break(branch, log_amplitude, before.unknowns)
 
     root = brentq(
@@ -237,10 +237,10 @@ def _at_unit_break(branch: RSBBranch, log_amplitude: float, start: Array) -> Sol
 def _turning_load(branch: RSBBranch, line: list[Solved[RSBState]]) -> float:
     """Return α_d, the smallest load at which groups of supports exist.
 
-    `line` has the solutions with break point x = 1, in the order of their amplitude (p₁ − p₀)/(ρ −
-    p₁), where p₁ and p₀ are the overlaps of supports within and between groups. Along the line the
-    load first decreases and then increases. Its minimum, α_d, lies between the neighbours of the
-    solution with the smallest load.
+    `line` has the solutions with break point x = 1, in the order of their amplitude. The amplitude
+    is (p₁ − p₀)/(ρ − p₁), where p₁ and p₀ are the overlaps of supports within and between groups.
+    Along the line the load first decreases and then increases. Its minimum, α_d, lies between the
+    neighbours of the solution with the smallest load.
     """
     loads = [point.state.alpha for point in line]
     lowest = int(np.argmin(loads))
