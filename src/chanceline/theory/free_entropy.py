@@ -310,8 +310,8 @@ class FreeEntropy:
 
         The capacity is the load α (patterns per variable) where the entropy Σ is 0 and stationary
         in its order parameters. `guess` and the unknowns of the result, (parameters + 1,), are the
-        coordinates of the order parameters followed by ln α. There are as many
-        equations: the derivatives of Σ by the order coordinates vanish, and Σ = 0.
+        coordinates of the order parameters followed by ln α. There are as many equations: the
+        derivatives of Σ by the order coordinates vanish, and Σ = 0.
         """
 
         def state_at(unknowns: Array) -> _SaddleState:

@@ -185,10 +185,11 @@ def _means_of_class(class_law: ClassLaw, kappa_over_rho: Numbers) -> PatternMean
     """Compute the means over the patterns of one class, each times the share f_c of the class.
 
     `class_law.law` is the law of a pattern at each node z, and `class_law.mean` averages over z and
-    multiplies by f_c. `kappa_over_rho` is κ/ρ with κ = margin·√ρ and the density ρ.
+    multiplies by f_c. In the formulas R₁ and R₂ are the first two moments of the correction of a
+    pattern, and A is its mean weight. `kappa_over_rho` is κ/ρ with κ = margin·√ρ and the density ρ.
     """
     law = class_law.law
-    mean_correction = class_law.mean(law.mean_correction)  # of R₁, the correction of a violation
+    mean_correction = class_law.mean(law.mean_correction)  # R₁
     wrong = 0.0  # the share of errors
     if np.isfinite(value_of(law.ceiling)):  # errors are allowed
         wrong = class_law.mean(law.p_wrong)
@@ -202,11 +203,11 @@ def _means_of_class(class_law: ClassLaw, kappa_over_rho: Numbers) -> PatternMean
     return PatternMeans(
         # p₊ − v*e* + κR₁/ρ; times the load it is the share of variables with a nonzero weight.
         effective_tight=net_tight + kappa_over_rho * mean_correction,
-        mean_correction_square=class_law.mean(square(law.mean_correction)),
-        correction_variance=class_law.mean(law.correction_variance),
+        mean_correction_square=class_law.mean(square(law.mean_correction)),  # R₁²
+        correction_variance=class_law.mean(law.correction_variance),  # R₂ − R₁²
         correction_by_sign=class_law.sign * mean_correction,
         wrong=wrong,
-        log_mean_weight=class_law.mean(law.log_mean_weight),
+        log_mean_weight=class_law.mean(law.log_mean_weight),  # ln A
         tight=class_law.mean(p_tight),
         curvature_square=class_law.mean(curvature**2),
         tight_square=class_law.mean(p_tight**2),

@@ -207,11 +207,13 @@ def evaluate_point(
         F0=F0,
         F1=F0 + V,
         alpha=alpha,
-        # Averages over the patterns that equal F₀ and V at a saddle.
+        # Averages over the patterns that equal F₀ and V at a saddle: (α/χ²)⟨R₁²⟩ and
+        # (α/χ²)⟨R₂ − R₁²⟩, with the moments R₁ and R₂ of the correction of a pattern.
         F0_of_patterns=alpha_over_chi2 * pattern_averages.mean_correction_square,
         V_of_patterns=alpha_over_chi2 * pattern_averages.correction_variance,
-        # Averages over the variables that equal ρ and q₀ at a saddle. They were taken in units in
-        # which E = 1, and are proportional to 1/E.
+        # Averages over the variables that equal ρ and q₀ at a saddle: the mean square of a weight,
+        # and its mean product on two choices of variables. They were taken in units in which E = 1,
+        # and are proportional to 1/E.
         norm=variable_averages.norm / E,
         overlap=variable_averages.overlap / E,
         price=price,

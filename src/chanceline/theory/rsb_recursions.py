@@ -363,9 +363,10 @@ def broken_class_means(  # noqa: PLR0913
 ) -> BrokenPatternMeans:
     """Compute the averages over the patterns of one class that the saddle equations need.
 
-    The saddle equations are those with k steps of breaking. The parameters are those of
-    `pattern_recursion`, as tuples instead of arrays, because results are cached and the arguments
-    must be hashable.
+    The saddle equations are those with k steps of breaking. g_i is the log-weight of a pattern on
+    level i = 0 … k, a function of its field. Averages are over the distribution of the field. The
+    parameters are those of `pattern_recursion`, as tuples instead of arrays: results are cached,
+    and the arguments must be hashable.
     """
     top_law, recursion = pattern_recursion(
         overlaps=np.array(overlaps),
@@ -409,9 +410,10 @@ def broken_variable_means(
 ) -> BrokenVariableMeans:
     """Compute the averages over the variables that the saddle equations need.
 
-    The saddle equations are those with k steps of breaking. The parameters are those of
-    `support_recursion`, as tuples instead of arrays, because results are cached and the arguments
-    must be hashable.
+    The saddle equations are those with k steps of breaking. f_i is the log-weight of a variable on
+    level i = 0 … k, a function of its field. Averages are over the distribution of the field. The
+    parameters are those of `support_recursion`, as tuples instead of arrays: results are cached,
+    and the arguments must be hashable.
     """
     top_law, recursion = support_recursion(
         multipliers=np.array(multipliers),

@@ -149,7 +149,7 @@ def variable_means(
     if signed:
         nonzero_share = weighted_sum(weights, p_chosen * law.p_nonzero)
     square_weight_if_chosen = square(law.mean_weight) + law.weight_variance
-    mean_weight = law.slope  # of a variable, chosen or not
+    mean_weight = law.slope  # of a variable that may be chosen or not, given its mean field
 
     # The last three means describe stability. They enter no equation that Newton's method solves,
     # so they are computed without derivatives.
@@ -161,7 +161,7 @@ def variable_means(
         rejected=weighted_sum(weights, law.p_rejected),
         nonzero=nonzero_share,
         norm=weighted_sum(weights, p_chosen * square_weight_if_chosen),
-        overlap=weighted_sum(weights, square(mean_weight)),
+        overlap=weighted_sum(weights, square(mean_weight)),  # of the weights on two choices
         log_partition=weighted_sum(weights, law.log_partition),
         curvature_square=weighted_sum(weights, curvature**2),
         nonzero_square=weighted_sum(weights, p_nonzero**2),

@@ -301,19 +301,20 @@ def _equations(
     variables = support_law(
         top_precision=top_precision, multipliers=multipliers, price=overlaps.K, breaks=breaks
     )
+    phi = _phi(
+        overlaps=overlaps,
+        rho=rho,
+        breaks=breaks,
+        pattern_term=alpha * breaks[0] * patterns.mean_values[0],  # αm E₀[g₀]
+        multipliers=multipliers,
+        variables=variables,
+    )
     return FiniteMState(
         q=overlaps.q,
         q_hat=multipliers,
         Q_hat=top_precision - multipliers[-1],  # Q̂, because the precision is Q̂ + q̂_L
         K=overlaps.K,
-        phi=_phi(
-            overlaps=overlaps,
-            rho=rho,
-            breaks=breaks,
-            pattern_term=alpha * breaks[0] * patterns.mean_values[0],  # αm E₀[g₀]
-            multipliers=multipliers,
-            variables=variables,
-        ),
+        phi=phi,
         growth=_growth(overlaps, rho, multipliers, variables.precisions),
         residual=_residual(overlaps, rho, multipliers, variables),
     )
