@@ -127,7 +127,7 @@ def _from_entrance(branch: Branch) -> Solved[RSState]:
 
 
 def _from_smaller_densities(branch: Branch) -> Solved[RSState]:
-    """Find the point of a branch with entropy Σ = 0, starting from that of a smaller density.
+    """Find the point of a branch with entropy Σ = 0 by following it from a smaller density.
 
     This is needed for densities near 1 with errors, where Newton's method may not find the first
     point of the branch. The point with Σ = 0 is followed in small steps of logit(ρ/ρ_s), so that

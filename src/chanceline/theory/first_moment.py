@@ -230,11 +230,11 @@ def _solve_along_rates(
 def _larger_load_of_two_solutions(
     fixed: _FixedRhoOrAlpha, ensemble: Ensemble, first: Solved[Counted]
 ) -> Counted:
-    """Search for a second solution with errors and a free threshold; return that of larger load.
+    """Search for a second solution with errors; return the one of the two with the larger load.
 
     If many errors are allowed, there can be a second solution besides `first`: its rule gives up
     the rarer class. Both kinds of rule count in the expected number of solutions, which stops
-    growing only at the larger of the two loads.
+    growing only at the larger of the two loads. If there is no second one, `first` is returned.
 
     The unknowns of a solution are (ln x, b, y): x is the response of the weights, b the threshold
     of the rule and y the price of an error (an error has the weight e^{−y}).
@@ -365,7 +365,7 @@ def _first_moment_never_vanishes(ensemble: Ensemble) -> bool:
     This happens if very many errors are allowed. At very large loads no weights do better than
     random ones. With random weights a pattern of class c is right with probability Φ(−τ_c), where
     τ_c = margin + σ_c b, b is the threshold of the rule, and Φ the normal distribution function.
-    The number grows at every load if and only if
+    The function tests whether
 
         max_b min_y {Σ_c f_c ln[Φ(−τ_c) + e^{−y}] + yε} ≥ 0.
 

@@ -281,7 +281,7 @@ class FreeEntropy:
         return self._capacity_near(self.start.rho, guess)
 
     def _at_capacity(self, rho: float, first: Solved[_SaddleState]) -> Solved[_SaddleState]:
-        """Solve for the capacity at density ρ, starting from that of another density, `first`.
+        """Solve for the capacity at density ρ, from the known capacity `first` of another density.
 
         The capacity is the load α (patterns per variable) where the entropy Σ is 0 and stationary
         in its order parameters. It is followed in small steps of logit ρ, each of which starts from

@@ -110,7 +110,8 @@ def _best_threshold(ensemble: Ensemble) -> float:
     minima = []
     for i in range(len(grid) - 1):
         if slopes[i] < 0 <= slopes[i + 1]:
-            minima.append(float(brentq(slope, grid[i], grid[i + 1], xtol=1e-15, rtol=1e-14)))
+            minimum = brentq(slope, grid[i], grid[i + 1], xtol=1e-15, rtol=1e-14)
+            minima.append(float(minimum))
     return min(minima, key=inverse_load)
 
 

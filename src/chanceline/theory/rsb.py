@@ -537,9 +537,9 @@ class RSBBranch(ChiBranch[RSBState]):
 
             S_i − S_{i−1} = ½x_i(G_i p_i − G_{i−1} p_{i−1}).
 
-        S_i is the mean log-weight on level i = 0 … k: α times that of a pattern, plus that of a
-        variable, with the load α. p_i is the overlap of two supports on level i, and G_i its
-        multiplier. `entropy` is the entropy Σ, computed on the top level k.
+        S_i = α·(mean log-weight of a pattern) + (mean log-weight of a variable) on level i = 0 … k,
+        with the load α. p_i is the overlap of two supports on level i, and G_i its multiplier.
+        `entropy` is the entropy Σ, computed on the top level k.
         """
         if not self.steps:
             return []  # without steps there are no break points

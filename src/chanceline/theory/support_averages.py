@@ -85,8 +85,8 @@ def rule_for_variables(parameters: VariableParameters, step: float, signed: bool
     switch = parameters.K - 0.5 * np.log1p(stiffness_ratio)  # K − ½ ln(E/d)
     width_at_zero = _width_at_zero(parameters, signed)
     if switch < _SHARP_SWITCH:
-        # The probability of choosing changes smoothly around 0. Half the step is needed because the
-        # probability changes over a shorter length than the odds, whose width is given.
+        # The probability changes so smoothly that nodes around 0 with half the usual step resolve
+        # it.
         return rule_for(width_at_zero, step / 2)
 
     # The probability rises sharply on both sides of 0, at ±z. Each rise needs dense nodes.

@@ -273,8 +273,8 @@ def _valid_part(branch: Branch, alpha: float) -> _ValidPart:
     points = list(branch.from_entrance(until=has_arrived))
     all_valid = all(point.state.entropy < entropy_of_all for point in points)
     if not all_valid:
-        # If many errors are allowed, Σ begins above H₂(ρ), and the load first decreases along the
-        # branch. The valid part begins where Σ falls below H₂(ρ).
+        # If many errors are allowed, Σ begins above H₂(ρ), and the branch turns back to smaller
+        # loads before Σ falls below H₂(ρ). The valid part begins at this crossing.
         points = _after_crossing(branch, points, entropy_of_all)
     return _ValidPart(is_whole_branch=all_valid, points=points)
 

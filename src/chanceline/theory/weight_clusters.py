@@ -70,9 +70,9 @@ def one_step_gardner(ensemble: Ensemble) -> Solved[Counted]:
 
 
 def _ensemble_at_share(share: float, wanted: Ensemble) -> Ensemble:
-    """Return an ensemble between that of the start (share 0) and `wanted` (share 1).
+    """Return an ensemble between the start of the search (share 0) and `wanted` (share 1).
 
-    The start has equal classes, no margin, and the error rate 0.1.
+    The ensemble of the start has equal classes, no margin, and the error rate 0.1.
     """
     # A geometric mean. If the classes of `wanted` are equal, too, the ratio is 1 and they stay
     # exactly equal at every share.
@@ -118,7 +118,7 @@ def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
     means = pattern_means(laws_of_classes, ensemble, rho=1.0)
 
     # Σ is stationary in χ if the number of tight patterns equals the number of weights: the load
-    # times the share of tight patterns is 1.
+    # times the share of tight patterns (corrected for margin and errors) is 1.
     if not means.effective_tight > 0:
         # No load is possible here: Newton's method must take a shorter step.
         raise OutsideDomain("the corrected share of tight patterns must be positive")

@@ -81,10 +81,12 @@ class FiniteMState:
 def volume_recursion(q: Array, breaks: Array, gap: float) -> Recursion:
     """Compute the log-probability g_i(v) that a pattern is satisfied, on all levels i = 0 … L.
 
-    There are m replicas (copies) of the weights on each support (choice of variables). v is the
-    part of a pattern's field that replicas share: replicas on different supports share the part of
-    level 0, replicas on the same support that of level 1, and replicas in the same group, if there
-    are groups, that of level 2.
+    There are m replicas (copies) of the weights on each support (choice of variables). v is a part
+    of a pattern's field:
+
+        level 0    the part that replicas on different supports share,
+        level 1    the part that replicas on the same support share,
+        level 2    the part that replicas in the same group share, if there are groups.
 
     Parameters
     ----------
@@ -342,7 +344,7 @@ def _residual(overlaps: _Overlaps, rho: float, multipliers: Array, variables: Su
     weights = variables.weights  # quadrature weights of the nodes, not weights of the rule
 
     returned_density = weights @ p
-    # Two supports choose the variable independently, each with probability p.
+    # Given the field two supports choose the variable independently, each with probability p.
     returned_q0 = weights @ (p**2 * mean_weight_square)
     # Two replicas on the same support choose it together, with probability p. They also share more
     # of the field (level 1), which adds to their overlap.
