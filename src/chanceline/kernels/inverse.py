@@ -104,6 +104,9 @@ def update_by_four(
     four_products(inverse, vectors, size, images)
     is_stable = True
     for b in range(FOUR):
+        # t · pivot = 1 + t vᵀM⁻¹v is the determinant of the changed M over that of M. If it is
+        # nearly 0 or negative, the update would be inaccurate. With a pivot of 0 the scratch arrays
+        # become infinite, but the inverse is not changed.
         pivot = signs[b] + dot_first(vectors[b], images[b], size)
         if signs[b] * pivot < UNSTABLE_PIVOT:
             is_stable = False

@@ -25,7 +25,7 @@ def smallest_first(values: NDArray, count: int) -> None:
         # Move values below the pivot to the left and those above it to the right. Neither inner
         # scan can run out of the range: it stops at the pivot itself, or at a value exchanged
         # before.
-        pivot = values[(low + high) >> 1]
+        pivot = values[(low + high) >> 1]  # the value in the middle of the range
         left = low
         right = high
         while left <= right:

@@ -34,11 +34,11 @@ class Bounds:
 
 
 def bounds_at(rho: float, ensemble: Ensemble = PLAIN) -> Bounds:
-    """Four loads (patterns per variable) around the capacity at ρ, the share of variables kept.
+    """Return four loads around the capacity at density ρ; a load is patterns per variable.
 
-    They are α_VC, up to which every choice of ρN variables separates, and None where no load lets
-    every choice; α_CG, up to which a typical choice does; and two upper bounds, union and
-    ℓ₀-Gardner.
+    The density ρ (`rho`) is the share of variables chosen. The loads are α_VC, below which every
+    choice of ρN variables separates the patterns (None if no load is small enough for this); α_CG,
+    below which a typical choice does; and two upper bounds on the capacity, union and ℓ₀-Gardner.
     """
     if ensemble.plain:
         return Bounds(
@@ -47,12 +47,15 @@ def bounds_at(rho: float, ensemble: Ensemble = PLAIN) -> Bounds:
             union=union_bound(rho),
             l0_gardner=l0_gardner(rho),
         )
+
+    # With a margin, or with given signs of the weights, no load is small enough for every choice.
     vc = None
     if not ensemble.margin and not ensemble.signed:
         vc = rho
     return Bounds(
         vc=vc,
-        cover_gardner=rho * typical_load(ensemble),  # per variable of a choice, times its share
+        # `typical_load` is patterns per chosen variable; times ρ it is patterns per variable.
+        cover_gardner=rho * typical_load(ensemble),
         union=first_moment_load(rho, ensemble),
         l0_gardner=l0_load(rho, ensemble),
     )

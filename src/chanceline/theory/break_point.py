@@ -97,13 +97,14 @@ def break_point(
 def _pattern_moments(
     order: OrderParameters, rho: float, ensemble: Ensemble, step: float
 ) -> CurvatureMoments:
-    """Means of g''², g''³ and g'''² over all patterns, g the log-weight of a pattern.
+    """Compute the means of g''², g''³ and g'''² over all patterns.
 
-    g is a function of the pattern's mean field, by which the primes differentiate. `order` has the
-    order parameters, `rho` is the density and `step` that of the quadrature. No errors are allowed.
+    g is the log-weight of a pattern as a function of its mean field μ, and primes are derivatives
+    by μ. `order` has the order parameters, `rho` is the density and `step` the step of the
+    quadrature. No errors are allowed.
     """
-    s2 = rho - order.q0  # variance of the field around its mean, q₀ the overlap of two choices
-    # Without a ceiling, above which a violation would be left as an error.
+    s2 = rho - order.q0  # variance of the field around its mean μ
+    # There is no ceiling above which a violation would be left as an error.
     parameters = PatternParameters(
         rho=rho, q0=order.q0, s2=s2, chi=order.chi, threshold=order.threshold
     )
@@ -111,29 +112,29 @@ def _pattern_moments(
     offsets = ensemble.offsets(rho, order.threshold)
     total = np.zeros(3)
     for class_law, pattern_class in zip(laws_of_classes, offsets, strict=True):
-        # μ = √q₀ z + θ, at the nodes z of the class, for its offset θ.
+        # μ = √q₀ z + offset, at the nodes z of the class, (nodes,).
         mean_field = np.sqrt(order.q0) * class_law.nodes + pattern_class.offset
-        # `class_law.law` has g'' alone. From a field that carries derivatives (Duals) it is
-        # computed together with its derivative g'''.
+        # `class_law.law` has g'' but not g'''. The law is evaluated again with μ as a Dual, a
+        # number that carries its derivative, so that g'' carries g'''.
         law = pattern_law(_differentiable(mean_field), s2, order.chi)
-        # The share of the class is a factor of its weights: so the classes add up to the mean.
+        # The weights have the share of the class as a factor, so the sum over classes is a mean.
         total += _curvature_moments(law.curvature, class_law.weights)
     return CurvatureMoments(*total.tolist())
 
 
 def _variable_moments(order: OrderParameters, ensemble: Ensemble, step: float) -> CurvatureMoments:
-    """Means of f''², f''³ and f'''² over all variables, f the log-weight of a variable.
+    """Compute the means of f''², f''³ and f'''² over all variables.
 
-    f is a function of the variable's mean field, by which the primes differentiate. `order` has the
-    order parameters; `step` is that of the quadrature.
+    f is the log-weight of a variable as a function of its mean field u, and primes are derivatives
+    by u. `order` has the order parameters; `step` is the step of the quadrature.
     """
-    field_variance = order.F1 - order.F0  # V, of the field of a variable around its mean field
-    net_stiffness = order.E - order.F1 + order.F0  # d: a chosen variable of mean field u weighs u/d
+    field_variance = order.F1 - order.F0  # V, the variance of the field around its mean u
+    net_stiffness = order.E - order.F1 + order.F0  # d: the mean weight of a chosen variable is u/d
     parameters = VariableParameters(F0=order.F0, V=field_variance, d=net_stiffness, K=order.K)
     rule = rule_for_variables(parameters, step, ensemble.signed)
 
-    # u = √F₀ z, at the nodes z of the rule. From a field that carries derivatives (Duals) f'' is
-    # computed together with its derivative f'''.
+    # u = √F₀ z at the nodes z of the rule. Passed as a Dual, a number that carries its derivative,
+    # it makes f'' carry its derivative f'''.
     mean_field = np.sqrt(order.F0) * rule.nodes
     law = variable_law(
         mean_field=_differentiable(mean_field),
@@ -167,9 +168,9 @@ def _curvature_moments(curvature: Dual, weights: Array) -> CurvatureMoments:
 def jump_density(margin: float = 0.0) -> float:
     """ρ*, the density below which symmetry between supports breaks by a jump as the load grows.
 
-    Supports are choices of ρN variables. Above ρ* the separating ones fall into groups
-    continuously. `margin`, between 0 and 1, is that of the rule in units of |w|; the classes are
-    equal.
+    Supports are choices of ρN variables. Above ρ* the separating supports fall into groups
+    continuously. `margin`, between 0 and 1, is the margin of the rule in units of |w|; the two
+    classes of patterns are equal.
     """
     margin = real_number(margin, "margin")
     if not 0 <= margin <= _LARGEST_MARGIN_OF_LINE:
@@ -180,11 +181,14 @@ def jump_density(margin: float = 0.0) -> float:
     ensemble = Ensemble(margin=margin)
 
     def excess(logit_rho: float) -> float:
-        """x_c − 1 at the density of this logit: 0 at ρ*, positive below."""
+        """x_c − 1 at the density with this logit; x_c is the break point where breaking begins.
+
+        A break point is a probability: x_c > 1 means that symmetry has broken before, by a jump.
+        """
         rho = float(expit(logit_rho))
         critical = replicon_line(rho, ensemble).state
         return break_point(critical, rho, ensemble) - 1
 
-    # In the logit, as densities of interest differ by orders of magnitude.
+    # The root is searched in logit ρ, because ρ* varies over orders of magnitude with the margin.
     root = brentq(excess, logit(_LOWEST_DENSITY), logit(_HIGHEST_DENSITY), xtol=_TOLERANCE_OF_LOGIT)
     return float(expit(root))

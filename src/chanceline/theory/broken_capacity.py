@@ -46,20 +46,21 @@ class RSBCapacity:
 
 
 def capacity_near(branch: RSBBranch, start: Array) -> RSBCapacity:
-    """The capacity with k steps of breaking, with its error, by Newton's method from a near point.
+    """Compute the capacity with k steps of breaking, and its error, from a nearby point.
 
-    It is the load where the entropy Σ = ln(number of separating supports)/N vanishes. `start` is a
-    point near the solution, (coordinates,), as `rsb.pack_order` makes it.
+    The capacity is the load where the entropy Σ = ln(number of separating supports)/N is 0. `start`
+    is a point near the solution, (coordinates,), encoded by `rsb.pack_order`.
     """
-    # The solution on the usual grids, and a better one on finer grids.
+    # Solve on the usual grids, and improve the solution by one Newton step on finer grids.
     solved = branch.at_zero_entropy(start)
     point = solved.unknowns + _newton_step_on_finer_grids(branch, solved)
     alpha = branch.equations(point, FINER).alpha
 
-    # The error of the grids is how far the load has moved.
+    # The error of the grids is estimated by the change of the load.
     grid_error = abs(alpha - solved.state.alpha)
-    # Newton left an entropy Σ that is not quite 0, and moves the load by Σ/(∂Σ/∂α). The largest
-    # error of an equation, `solved.residual`, is a bound of Σ/H₂(ρ), and so of Σ, as H₂ < 1.
+    # Newton's method stops at an entropy Σ that is not exactly 0, which shifts the load by
+    # Σ/(∂Σ/∂α). One of its equations is Σ/H₂(ρ) = 0 with the binary entropy H₂ < 1, so the largest
+    # residual bounds Σ.
     newton_error = abs(solved.residual / solved.state.entropy_by_alpha)
     return RSBCapacity(
         rho=branch.rho,

@@ -31,19 +31,21 @@ class _BrokenLoad(NamedTuple):
 
 
 def broken_density(alpha: float, ansatz: str, ensemble: Ensemble, symmetric_rho: float) -> Density:
-    """The density whose capacity is the load α, where symmetry between supports is broken.
+    """Find the density whose capacity is the load α, with broken symmetry between supports.
 
-    `ansatz` is "1rsb" (one step of breaking) or "full" (infinitely many). `symmetric_rho` is the
-    density of replica symmetry, a little below the result.
+    `ansatz` is "1rsb" (one step of breaking) or "full" (infinitely many steps). `symmetric_rho` is
+    the density without breaking, which is a little smaller than the result. The search is in
+    logit ρ.
     """
     lower_logit = float(logit(symmetric_rho))
 
-    def excess(logit_rho: float) -> float:
-        """The capacity at the density of this logit, minus α; it grows with the density."""
+    def excess_capacity(logit_rho: float) -> float:
+        """The capacity at the density with this logit, minus α; it increases with the density."""
         return _load_at(float(expit(logit_rho)), ansatz, ensemble).alpha - alpha
 
+    # Find an upper end whose capacity is at least α, by doubling the distance from the lower end.
     distance = _FIRST_DISTANCE
-    while excess(lower_logit + distance) < 0:
+    while excess_capacity(lower_logit + distance) < 0:
         distance *= 2
         if distance > _LARGEST_DISTANCE:
             raise InputError(
@@ -51,22 +53,22 @@ def broken_density(alpha: float, ansatz: str, ensemble: Ensemble, symmetric_rho:
                 "replica symmetry; use ansatz 'rs'"
             )
     upper_logit = lower_logit + distance
-    root = float(brentq(excess, lower_logit, upper_logit, xtol=_TOLERANCE_OF_LOGIT))
+    root = float(brentq(excess_capacity, lower_logit, upper_logit, xtol=_TOLERANCE_OF_LOGIT))
     rho = float(expit(root))
+    capacity_at_rho = _load_at(rho, ansatz, ensemble)
 
-    capacity_there = _load_at(rho, ansatz, ensemble)
-
-    # The error of the density is that of the capacity over its slope, from here to the upper end.
+    # An error of the capacity, divided by the slope of the capacity, is an error of the density.
+    # The slope is taken between the result and the upper end.
     upper_rho = float(expit(upper_logit))
     upper_load = _load_at(upper_rho, ansatz, ensemble).alpha
-    slope = (upper_load - capacity_there.alpha) / (upper_rho - rho)
+    slope = (upper_load - capacity_at_rho.alpha) / (upper_rho - rho)
     return Density(
         alpha=alpha,
         rho=rho,
-        error=capacity_there.error / abs(slope),
+        error=capacity_at_rho.error / abs(slope),
         ansatz=ansatz,
         ensemble=ensemble,
-        threshold=capacity_there.threshold,
+        threshold=capacity_at_rho.threshold,
     )
 
 

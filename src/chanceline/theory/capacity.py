@@ -77,7 +77,11 @@ class Capacity(EnsembleResult):
         return f"capacity at {at} ({self.ansatz}): α_VS = {value}"
 
     def __str__(self) -> str:
-        """The capacity, the loads around it, and lines that only some ensembles have."""
+        """Return the capacity and the loads around it as lines of text.
+
+        Threshold, saturation, symmetry breaking and errors have lines only for ensembles with
+        these.
+        """
         lines = [self.summary(), self._separating_line(), self._upper_bounds_line()]
         if self.ensemble.free_threshold:
             lines.append(f"  threshold b/|w| = {self.threshold:.8f}")
@@ -93,9 +97,10 @@ class Capacity(EnsembleResult):
         return "\n".join(lines)
 
     def _breaking_line(self) -> str:
-        """Where symmetry between supports breaks, and whether it does so by a jump.
+        """Return a line that says where symmetry between supports breaks, and whether by a jump.
 
-        A break point above 1 means a jump. Its loads are known only where they were solved.
+        A break point above 1 means that it breaks by a jump. The loads of the jump (`dynamic_alpha`
+        and `static_alpha`) are None if they were not computed.
         """
         if self.static_alpha is not None:
             return (
@@ -110,10 +115,10 @@ class Capacity(EnsembleResult):
         return f"  symmetry between supports breaks at α = {self.replicon_alpha:.8f}"
 
     def _separating_line(self) -> str:
-        """A line with the loads below which every choice and typical choices of variables separate.
+        """Return a line with the loads below which every choice and typical choices separate.
 
-        The load of typical choices is shown with its formula where that is simple. Where
-        `bounds.vc` is None there is no load below which every choice separates.
+        A choice is one of ρN variables. For two ensembles the load of typical choices has a simple
+        formula, which is shown. If `bounds.vc` is None, every choice separates at no load.
         """
         if self.ensemble.plain:
             typical_load = "2ρ"
@@ -200,16 +205,18 @@ def capacity(  # noqa: PLR0913
 
 
 def _capacity_with(ansatz: str, rho: float, ensemble: Ensemble) -> Capacity:
-    """The capacity at density ρ with one of three approximations (ansätze) of the replica method.
+    """Compute the capacity at density ρ with one of three approximations of the replica method.
 
-    "rs" is replica symmetric: all separating choices of variables (supports) are alike. "1rsb" is
-    one step of symmetry breaking: they fall into groups. "full" has infinitely many steps, groups
-    of groups: the shipped table corrects the capacity with one step. Density and ensemble are
-    checked already.
+    `ansatz` says how the separating choices of variables (supports) are taken to relate to each
+    other. "rs" is replica symmetry: all pairs are alike. "1rsb" is one step of symmetry breaking:
+    supports fall into groups. "full" is infinitely many steps: groups within groups. `rho` and
+    `ensemble` are already checked.
     """
     _check_ansatz(ansatz, ensemble)
     if ansatz == "rs":
         return _symmetric_capacity(Branch(rho, ensemble), replicon=True).capacity
+
+    # "full" corrects the capacity with one step by a difference from the shipped table.
     one_step = capacity_1rsb(rho, ensemble)
     alpha = one_step.alpha
     error = one_step.error
@@ -250,19 +257,20 @@ class _SymmetricCapacity(NamedTuple):
 def _symmetric_capacity(
     branch: Branch, start: Array | None = None, *, replicon: bool = False
 ) -> _SymmetricCapacity:
-    """The replica-symmetric capacity at the density of a branch, and the solver's point there.
+    """Compute the replica-symmetric capacity at the density of a branch.
 
-    `start` is a point near the capacity, (coordinates,), if one is known. With `replicon` the load
-    where replica symmetry breaks is found, too.
+    The result also has the solver's point at the capacity, to start a neighbouring density. `start`
+    is such a point, (coordinates,), if one is known. With `replicon` the load where replica
+    symmetry breaks is computed, too.
     """
     rho = branch.rho
     ensemble = branch.ensemble
     if rho >= ensemble.saturation_density:
-        # More variables bring nothing, and there is no point to solve for.
+        # More variables do not increase the capacity, and there is no point to solve for.
         return _SymmetricCapacity(_capacity_of_all(rho, ensemble), point=None)
 
     capacity_point = zero_entropy(branch, start)
-    # The fields of `Capacity` on where and how symmetry breaks.
+    # The fields of `Capacity` that say where and how symmetry breaks.
     breaking: dict[str, Any] = {"replicon_alpha": None}
     if replicon:
         breaking = _breaking_fields(branch, capacity_point)
@@ -280,11 +288,12 @@ def _symmetric_capacity(
 
 
 def _capacity_of_all(rho: float, ensemble: Ensemble) -> Capacity:
-    """The capacity with given signs from the saturation density ρ = ½ on: that of all inputs.
+    """Return the capacity with given signs at densities from ½ on: that with all variables.
 
-    At this load half of the weights of all inputs are zero: the other half suffice, and a larger
-    choice brings nothing. The entropy Σ of separating choices is not 0 there but ½H₂(2ρ − 1), which
-    counts the ways to choose among the inputs without weight.
+    ½ is the saturation density. At the capacity with all variables half of the weights are zero.
+    The other half of the variables therefore suffices, and more variables do not increase the
+    capacity. The entropy Σ of separating choices is not 0 there but ½H₂(2ρ − 1), the entropy of
+    adding variables whose weight is zero.
     """
     all_variables = gardner(ensemble)
     return Capacity(
@@ -300,29 +309,33 @@ def _capacity_of_all(rho: float, ensemble: Ensemble) -> Capacity:
 
 
 def _breaking_fields(branch: Branch, capacity_point: CapacityPoint) -> dict[str, Any]:
-    """Where and how the symmetry between supports breaks on a branch, as fields of a `Capacity`.
+    """Return where and how symmetry between supports breaks, as fields of a `Capacity`.
 
-    A support is a choice of variables. The replicon between supports grows with the load (patterns
-    per variable); above 1 replica symmetry is unstable. `capacity_point` is where the branch has
-    its capacity. How symmetry breaks is known only for some ensembles and densities; fields that
-    are not known are left out.
+    A support is a choice of variables. The replicon between supports is the factor by which small
+    differences between supports grow in one round of the equations. It increases with the load, and
+    replica symmetry is unstable where it exceeds 1. `capacity_point` is the capacity of `branch`,
+    the end of the search. How symmetry breaks is known only for some ensembles and densities;
+    unknown fields are left out of the result.
     """
     at_capacity = capacity_point.solved
     if at_capacity.state.replicon_between <= 1:
-        return {"replicon_alpha": None}  # replica symmetry is stable all the way
+        return {"replicon_alpha": None}  # replica symmetry is stable up to the capacity
 
-    # Go back from the capacity to the critical point, where the replicon is 1.
+    # Follow the branch back from the capacity, to smaller loads, to the critical point, where the
+    # replicon is 1.
     points_back = branch.follow(
         at_capacity, _REPLICON_STEP, lambda state: state.replicon_between < 1
     )
     bracket = last_two_points(points_back)
     critical = branch.point_where(bracket, lambda state: state.replicon_between - 1).state
 
+    # To find out how symmetry breaks takes the equations with symmetry breaking, which are not
+    # solved for every ensemble.
     if not can_break(branch.ensemble):
         return {"replicon_alpha": critical.alpha}
     if branch.rho < LOWEST_BROKEN_DENSITY:
-        # Here only the break point is known, which has a formula. A jump would need the broken
-        # equations, which are not solved at so small densities.
+        # Nor are they solved at so small densities. Only the break point is known, which has a
+        # formula of its own.
         critical_break = break_point(critical, branch.rho, branch.ensemble)
         return {"replicon_alpha": critical.alpha, "break_point": critical_break}
     return transition_from(critical, branch.rho, branch.ensemble).as_fields()
@@ -355,17 +368,18 @@ def capacity_curve(  # noqa: PLR0913
 def _symmetric_capacities(
     densities: list[float], ensemble: Ensemble, replicon: bool
 ) -> dict[float, Capacity]:
-    """The replica-symmetric capacity at each of several densities, as a dictionary by density.
+    """Compute the replica-symmetric capacity at several densities; returns them by density.
 
     The densities ρ are solved in increasing order. Newton's method starts each from the solver's
-    points at the two densities before it, extrapolated linearly in logit(ρ/ρ_s), where ρ_s is the
-    saturation density. With `replicon` the load where symmetry breaks is found, too.
+    points at the two densities before it, extrapolated linearly in logit(ρ/ρ_s). ρ_s is the
+    saturation density, from which on more variables do not increase the capacity. With `replicon`
+    the load where symmetry breaks is computed, too.
     """
     capacity_of: dict[float, Capacity] = {}
     solved_points: list[_SolvedPoint] = []  # in increasing density
     for rho in sorted(set(densities)):
         share = min(rho / ensemble.saturation_density, 1.0)
-        logit_share = logit(share)  # infinite from ρ_s on, where no start is used
+        logit_share = logit(share)  # infinite from ρ_s on, where the start is not used
         start = _extrapolated_start(solved_points[-2:], logit_share)
         solved = _symmetric_capacity(Branch(rho, ensemble), start, replicon=replicon)
         capacity_of[rho] = solved.capacity
@@ -382,10 +396,11 @@ class _SolvedPoint(NamedTuple):
 
 
 def _extrapolated_start(previous: list[_SolvedPoint], logit_share: float) -> Array | None:
-    """A start for the solver at a logit(ρ/ρ_s), from the points solved last, two at most.
+    """Extrapolate a start for the solver, (coordinates,), to the density of `logit_share`.
 
-    Two points are extrapolated linearly, (coordinates,). One is taken as it is, and without any
-    there is no start: None.
+    `logit_share` is logit(ρ/ρ_s) with the density ρ and the saturation density ρ_s. `previous` has
+    the last solved points, at most two. Two points are extrapolated linearly; one point is returned
+    as it is; without any point the result is None.
     """
     if not previous:
         return None
@@ -447,10 +462,10 @@ def density(  # noqa: PLR0913
 
 
 def _density_with(ansatz: str, alpha: float, ensemble: Ensemble) -> Density:
-    """The density whose capacity is α, with an ansatz "rs", "1rsb" or "full", checked already.
+    """Find the density whose capacity is the load α; `ansatz` is "rs", "1rsb" or "full".
 
-    With symmetry breaking ("1rsb", "full") the search starts from the density of replica symmetry,
-    which is near.
+    With symmetry breaking ("1rsb" and "full") the search starts from the density of replica
+    symmetry ("rs"), which is close.
     """
     symmetric = density_at(
         alpha,

@@ -64,16 +64,20 @@ class CapacityPoint:
 
 
 def zero_entropy(branch: Branch, start: Array | None) -> CapacityPoint:
-    """The capacity of a branch: its load where the entropy Σ of separating choices vanishes.
+    """Compute the capacity of a branch: the load where the entropy Σ of separating choices is 0.
 
-    The branch is the line of replica-symmetric solutions at one density. `start` is a point near
-    Σ = 0, (coordinates,), if one is known.
+    The branch is the curve of replica-symmetric solutions at one density. `start` is a point near
+    the capacity, (coordinates,), if one is known. The result has the point with the finer
+    quadrature, its load, and the error of the load.
     """
+    # Several methods are tried in turn, until one succeeds.
     coarse = _zero_by_first_way(branch, start)
-    # Again at the same χ, the parameter along the branch, with half the step of the quadrature.
+    # Solve again with half the step of the quadrature, at the same χ (the response of the weights,
+    # which is the parameter along the branch).
     log_chi = float(coarse.unknowns[LOG_CHI])
     fine = branch.at_chi(log_chi, start=coarse.unknowns, step=QUADRATURE_STEP / 2)
 
+    # At this χ the finer Σ is not exactly 0. Both loads are corrected to Σ = 0 by a Newton step.
     alpha = _load_of_zero(fine.state)
     quadrature_error = abs(alpha - _load_of_zero(coarse.state))
     error = quadrature_error + _rounding_of_load(fine.state, branch.rho, alpha)
@@ -123,16 +127,18 @@ def _from_entrance(branch: Branch) -> Solved[RSState]:
 
 
 def _from_smaller_densities(branch: Branch) -> Solved[RSState]:
-    """The point of a branch where the entropy Σ is 0, followed there from a smaller density.
+    """Find the point of a branch with entropy Σ = 0 by following it from a smaller density.
 
-    It is for densities near 1 with errors, where Newton's method may not find the first point of
-    the branch. The parameter followed is logit(ρ/ρ_s), so that no step can leave 0 < ρ < ρ_s.
+    This is needed for densities near 1 with errors, where Newton's method may not find the first
+    point of the branch. The point with Σ = 0 is followed in small steps of logit(ρ/ρ_s), so that
+    every step stays within 0 < ρ < ρ_s. ρ_s is the saturation density, from which on more variables
+    do not increase the capacity.
     """
     ensemble = branch.ensemble
-    saturation = ensemble.saturation_density  # ρ_s: more variables bring nothing
+    saturation = ensemble.saturation_density  # ρ_s
 
     def zero_at(logit_share: float, guess: Array) -> Solved[RSState]:
-        """The point Σ = 0 at the density ρ with this logit(ρ/ρ_s), from a guess of its unknowns."""
+        """The point with Σ = 0 at the density of this logit, from a guess of its unknowns."""
         density = _density_of(logit_share, ensemble)
         return Branch(density, ensemble).at_zero_entropy(guess)
 
@@ -182,18 +188,18 @@ def density_at(
 ) -> Density:
     """ρ_VS(α), the inverse of the capacity: the smallest density that separates at load α.
 
-    The density is the share of variables chosen, the load patterns per variable. α must lie between
-    0 and the capacity with all variables, 2 by default. The other parameters are those of
-    `capacity`.
+    The density is the share of variables chosen, the load is patterns per variable. α must lie
+    between 0 and the capacity with all variables, which is 2 by default. The other parameters are
+    those of `capacity`.
     """
     alpha = check_alpha(alpha)
     ensemble = Ensemble.checked(balance, margin, errors, signs)
 
-    # Newton's method for "the capacity at ρ is α" in logit(ρ/ρ_s), where ρ_s is the density from
-    # which on more variables bring nothing. It starts where the ℓ₀-Gardner load is α: this load has
-    # a formula and lies a little above the capacity.
+    # Newton's method solves "the capacity at ρ is α". Its unknown is logit(ρ/ρ_s), where ρ_s is the
+    # density from which on more variables do not increase the capacity. It starts at the density
+    # whose ℓ₀-Gardner load is α: this load has a formula, and is a little above the capacity.
     logit_share = _logit_of_l0_load(alpha, ensemble)
-    solver_point: Array | None = None  # where the solver of the capacity ended last
+    solver_point: Array | None = None  # the last point of the capacity's own solver, to start it
     for _ in range(_DENSITY_NEWTON_STEPS):
         rho = _density_of(logit_share, ensemble)
         capacity_point = zero_entropy(Branch(rho, ensemble), solver_point)
@@ -208,9 +214,11 @@ def density_at(
         )
         logit_share += step
 
+        # Stop when the capacity equals α within its error, or when the step is negligible.
         agrees_with_alpha = abs(capacity_point.alpha - alpha) <= capacity_point.error
         if agrees_with_alpha or abs(step) < _LAST_STEP:
-            # Capacity and slope are from before the last step: near enough for the error.
+            # Capacity and slope are from before the last step, which is accurate enough for the
+            # error of the density.
             density = _density_of(logit_share, ensemble)
             return _density_result(alpha, density, capacity_point, slope, ensemble)
     raise ConvergenceError(
@@ -243,11 +251,12 @@ def _density_of(logit_share: float, ensemble: Ensemble) -> float:
 
 
 def _logit_of_l0_load(alpha: float, ensemble: Ensemble) -> float:
-    """logit(ρ/ρ_s) of the density ρ whose ℓ₀-Gardner load is α, found by Brent's method.
+    """Find logit(ρ/ρ_s) of the density ρ whose ℓ₀-Gardner load is α, by Brent's method.
 
-    The ℓ₀-Gardner load (`l0_load`) has a formula. It grows with ρ and lies a little above the
-    capacity. ρ_s is the saturation density: 1, or ½ with given signs. InputError where no density
-    has this load, or none that can be resolved.
+    The ℓ₀-Gardner load (`l0_load`) has a formula, increases with ρ and is a little above the
+    capacity. ρ_s is the saturation density: 1, or ½ with given signs of the weights. Raises
+    InputError if no density has this load, or if the density is too close to 0 or ρ_s to be
+    resolved.
     """
     load_of_all = gardner(ensemble).load
     if alpha >= load_of_all:
@@ -257,7 +266,7 @@ def _logit_of_l0_load(alpha: float, ensemble: Ensemble) -> float:
         )
 
     def excess(logit_share: float) -> float:
-        """The ℓ₀-Gardner load at the density whose share of ρ_s has this logit, minus α."""
+        """The ℓ₀-Gardner load at the density with this logit(ρ/ρ_s), minus α."""
         return l0_load(_density_of(logit_share, ensemble), ensemble) - alpha
 
     if not excess(_LOWEST_LOGIT) < 0 < excess(_HIGHEST_LOGIT):

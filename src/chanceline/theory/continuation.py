@@ -36,24 +36,26 @@ def follow(  # noqa: PLR0913
     until: Callable[[Solved[State]], bool] | float,
     smallest: float = 1e-4,
 ) -> Iterator[Solved[State]]:
-    """Follow a branch of solutions in one parameter: yield its points, one after the other.
+    """Follow a branch of solutions in one parameter, and yield its points one after the other.
 
-    The step of the parameter is halved where Newton fails, and grows where it is easy.
+    Each point starts from a linear extrapolation of the two points before it. The step of the
+    parameter is halved where Newton's method fails, and grows after points that were easy to find.
 
     Parameters
     ----------
     solve_at
-        The point at a parameter, from a guess of its unknowns, or ConvergenceError.
+        Returns the point at a parameter, from a guess of its unknowns, or raises ConvergenceError.
     first, begin
         The first point and its parameter.
     step
         First step of the parameter; its sign is the direction.
     until
-        The branch ends with the first point for which this holds, or at this parameter.
+        Where the branch ends: a condition, which holds at the last point and at none before it, or
+        the parameter of the last point.
     smallest
-        When the step falls below this, the last ConvergenceError is raised.
+        When the step falls below this length, the last ConvergenceError is raised.
     """
-    # The parameter to end at: infinite, and never reached, if the end is a condition.
+    # The parameter at which to end. It is infinite, and never reached, if `until` is a condition.
     goal = math.copysign(math.inf, step)
     if not callable(until):
         goal = until
@@ -66,30 +68,35 @@ def follow(  # noqa: PLR0913
 
     parameter = begin
     solved = first
-    previous: _Visited | None = None  # the point before, none at first
+    previous: _Visited | None = None  # the point before `solved`; none yet
     yield solved
     while not is_last(solved, parameter):
+        # Try the next point. If Newton's method fails, try again with half the step.
         target = _not_beyond(goal, parameter + step, direction=step)
         current = _Visited(parameter, solved.unknowns)
         guess = _secant_guess(previous, current, target)
         try:
-            following = solve_at(target, guess)
+            next_solved = solve_at(target, guess)
         except ConvergenceError:
             step /= 2
             if abs(step) < smallest:
                 raise
             continue
 
+        # Accept the point.
         previous = current
         parameter = target
-        solved = following
+        solved = next_solved
         yield solved
         if solved.iterations <= _EASY_ITERATIONS:
             step *= _GROWTH
 
 
 def _not_beyond(goal: float, target: float, direction: float) -> float:
-    """`target`, or `goal` if the target reaches or passes it in the direction of this sign."""
+    """Return `target`, or `goal` if the target reaches or passes it.
+
+    The sign of `direction` is that of the step towards the target.
+    """
     if (goal - target) * direction <= 0:
         return goal
     return target
@@ -112,10 +119,10 @@ def last_two_points(points: Iterable[Solved[State]]) -> tuple[Solved[State], Sol
 
 
 def _secant_guess(previous: _Visited | None, current: _Visited, target: float) -> Array:
-    """A guess of the unknowns at the parameter `target`, (unknowns,).
+    """Guess the unknowns at the parameter `target`, (unknowns,).
 
-    It lies on the line through the previous and the current point. Before there is a previous one,
-    the unknowns of the current point are the guess.
+    The guess lies on the straight line through the previous and the current point. If there is no
+    previous point, the guess is the current point.
     """
     if previous is None:
         return current.unknowns
@@ -159,10 +166,12 @@ class ChiBranch(ABC, Generic[State]):
         function: Callable[[State], float],
         tolerance: float = 1e-14,
     ) -> Solved[State]:
-        """The point of the branch where a function vanishes, between two where its signs differ.
+        """Find the point of the branch where a function of the state is zero, by Brent's method.
 
-        It is found by Brent's method in ln χ, the first unknown of every point. At each ln χ Newton
-        starts from the line between the two points. `tolerance` is that of ln χ.
+        The parameter along the branch is ln χ, the first unknown of every point, where χ is the
+        response of the weights. `bracket` holds two points at which the function has different
+        signs. At each ln χ Newton's method starts from the straight line between these two points.
+        `tolerance` is the accuracy of ln χ.
         """
         begin, end = (point.unknowns for point in bracket)  # (unknowns,), ln χ first
         log_chi_begin = begin[0]
@@ -170,7 +179,7 @@ class ChiBranch(ABC, Generic[State]):
         log_chi_range = log_chi_end - log_chi_begin
 
         def solved_at(log_chi: float) -> Solved[State]:
-            """The point at this ln χ, started from the line between the two points."""
+            """The point of the branch at this ln χ."""
             guess = begin + (end - begin) * (log_chi - log_chi_begin) / log_chi_range
             return self.at_chi(log_chi, guess)
 

@@ -54,30 +54,34 @@ class _ChoiceForms(NamedTuple):
 def correlated_groups(correlation: float, size: int = 2) -> FreeEntropy:
     """The ensemble whose variables come in groups of `size` with a common correlation, 0 ≤ r < 1.
 
-    The density ρ of its results is the share of variables chosen, and α is patterns per variable.
+    The result computes capacities and densities from the entropy Σ of separating choices. Any two
+    variables of a group have the correlation r (`correlation`), and variables of different groups
+    are independent. In results the density ρ is the share of variables chosen, and the load α is
+    patterns per variable.
     """
     correlation = real_number(correlation, "correlation")
     if not 0 <= correlation < 1:
         raise InputError(f"correlation must be at least 0 and below 1, but is {correlation:g}")
     size = whole_number(size, "size", at_least=1, at_most=LARGEST_GROUP)
+    # These depend neither on load and density nor on order parameters, and are computed once.
     choices = _choice_forms(correlation, size)
 
     def entropy(alpha: Any, rho: Any, order: Sequence[Any]) -> Any:
-        """Σ of this correlation and size."""
+        """The entropy Σ of separating choices, with this correlation and size."""
         return _entropy(alpha, rho, order, choices=choices, size=size)
 
     return FreeEntropy(
         name=f"groups of {size} with correlation {correlation:g}",
         entropy=entropy,
-        # The order parameters, as the results name them. `entropy` and `start` have their values
-        # without names, in this order, which is that of `_GroupOrder`.
+        # The names of the order parameters in results, with the range of their values. `entropy`
+        # and `start` take plain sequences of values in this order, which is that of `_GroupOrder`.
         parameters={
-            "chi": Domain.POSITIVE,  # χ: to correct a violation v of a pattern costs v²/2χ
-            "q0_share": Domain.SHARE,  # q₀/ρ, q₀ the overlap of the weights of two choices
-            "K": Domain.REAL,  # the price of a variable: to choose one has the factor e^{−K}
-            "E": Domain.POSITIVE,  # the stiffness of a weight: a field h gives the weight h/E
-            "V_share": Domain.SHARE,  # V/E, V the variance of the field around its mean
-            "F0": Domain.POSITIVE,  # F₀, the variance of that mean, which two choices share
+            "chi": Domain.POSITIVE,  # χ, response: correcting a violation v costs v²/2χ
+            "q0_share": Domain.SHARE,  # q₀/ρ, q₀ the overlap of the weights on two choices
+            "K": Domain.REAL,  # price of a variable: a chosen one has the factor e^{−K}
+            "E": Domain.POSITIVE,  # stiffness of a weight: a field h gives the weight h/E
+            "V_share": Domain.SHARE,  # V/E, V the variance of a field around its mean
+            "F0": Domain.POSITIVE,  # F₀, the variance of the mean field
         },
         start=_START,
     )
@@ -91,17 +95,17 @@ class _FieldNodes(NamedTuple):
 
 
 def _field_nodes(size: int) -> _FieldNodes:
-    """Nodes and weights for means of even functions of g = `size` independent standard Gaussians.
+    """Return a grid for means of even functions of g = `size` independent standard Gaussians.
 
-    The nodes form a grid with equal spacing on every axis; the weights are the Gaussian densities.
-    An even function does not change when all g numbers change their signs. So the first axis has
-    only 0 and positive values, and nodes where it is positive count twice.
+    The grid has equal spacing on every axis, and the weights are Gaussian densities, normalised. An
+    even function has the same value at −x as at x. Therefore the first axis has only nonnegative
+    values, and nodes at which it is positive count twice.
     """
     whole_axis = np.linspace(-_FIELD_REACH, _FIELD_REACH, _FIELD_NODES[size])
     half_axis = whole_axis[whole_axis >= 0]
     other_axes = [whole_axis] * (size - 1)
-    grid = np.meshgrid(half_axis, *other_axes, indexing="ij")  # g arrays
-    nodes = np.stack(grid, axis=-1).reshape(-1, size)
+    grid = np.meshgrid(half_axis, *other_axes, indexing="ij")  # g arrays, one for each axis
+    nodes = np.stack(grid, axis=-1).reshape(-1, size)  # (nodes, g)
 
     weights = np.exp(-0.5 * (nodes**2).sum(axis=1))
     weights[nodes[:, 0] > 0] *= 2
@@ -109,15 +113,15 @@ def _field_nodes(size: int) -> _FieldNodes:
 
 
 def _choice_forms(correlation: float, size: int) -> _ChoiceForms:
-    """The quadratic forms u_S·C_SS⁻¹u_S of all nonempty choices S of variables of a group.
+    """Compute the quadratic forms u_S·C_SS⁻¹u_S for all nonempty choices S of variables of a group.
 
-    C is the correlation matrix of the `size` variables, with `correlation` off its diagonal; u ~
-    N(0, C) are their fields, at the nodes of a quadrature. u_S and C_SS are the parts that belong
-    to S.
+    A group has `size` variables, and C is their correlation matrix: 1 on the diagonal and
+    `correlation` elsewhere. u ~ N(0, C) are the fields on the variables, at the nodes of a
+    quadrature. u_S and C_SS are the parts of u and C that belong to S.
     """
     matrix = np.full((size, size), correlation) + (1 - correlation) * np.eye(size)  # C
     independent = _field_nodes(size)
-    # Independent Gaussians times the Cholesky factor of C have the covariance C.
+    # Independent Gaussians, multiplied by the Cholesky factor of C, have the covariance C.
     fields = independent.nodes @ np.linalg.cholesky(matrix).T  # u, (nodes, size)
 
     sizes = []
@@ -126,7 +130,8 @@ def _choice_forms(correlation: float, size: int) -> _ChoiceForms:
         for choice in combinations(range(size), n_chosen):
             chosen_fields = fields[:, choice]  # u_S, (nodes, n_chosen)
             inverse = np.linalg.inv(matrix[np.ix_(choice, choice)])  # C_SS⁻¹
-            form = np.einsum("ni,ij,nj->n", chosen_fields, inverse, chosen_fields)  # (nodes,)
+            # u_S·C_SS⁻¹u_S at each node, (nodes,).
+            form = np.einsum("ni,ij,nj->n", chosen_fields, inverse, chosen_fields)
             sizes.append(n_chosen)
             forms.append(form)
     return _ChoiceForms(sizes=np.array(sizes), forms=np.array(forms), weights=independent.weights)
@@ -219,22 +224,28 @@ def _variable_term(order: _GroupOrder, choices: _ChoiceForms, size: int) -> Any:
 
 
 def _pattern_term(rho: Any, order: _GroupOrder) -> Any:
-    """∫Dz ln A(√q₀ z), the mean log-weight of a pattern, as in `patterns` but for complex numbers.
+    """Compute ∫Dz ln A(√q₀ z), the mean log-weight of a pattern, also for complex numbers.
 
-    A is the mean weight of a violation v ~ N(μ, s²), which weighs 1 if v < 0 and else e^{−v²/2χ}:
+    `order` may have complex values, because derivatives are taken by complex steps. A pattern has
+    the violation v ~ N(μ, s²) with μ = √q₀ z. Its weight is 1 if v < 0 and e^{−v²/2χ} otherwise. A
+    is the mean weight:
 
         A(μ) = Φ(−μ/s) + C Φ(t),    C = √(χ/(χ + s²)) e^{−μ²/2(χ + s²)},
                                     t = μ√(χ/(s²(χ + s²))).
+
+    q₀ is the overlap of the weights on two choices of variables, s² = ρ − q₀, χ the response, and Φ
+    the normal distribution function.
     """
     overlap = rho * order.overlap_share  # q₀
     variance = rho * (1 - order.overlap_share)  # s²
     response = order.response  # χ
-    wider_variance = response + variance  # χ + s²
+    response_plus_variance = response + variance  # χ + s²
 
     mean_violation = np.sqrt(overlap) * _RULE.nodes  # μ, (nodes,)
     # The two terms of A; `log_tail(x)` is ln Φ(−x).
     log_satisfied = log_tail(mean_violation / np.sqrt(variance))  # ln Φ(−μ/s)
-    log_c = 0.5 * np.log(response / wider_variance) - mean_violation**2 / (2 * wider_variance)
-    t = mean_violation * np.sqrt(response / (variance * wider_variance))
+    exponent = mean_violation**2 / (2 * response_plus_variance)  # μ²/2(χ + s²)
+    log_c = 0.5 * np.log(response / response_plus_variance) - exponent
+    t = mean_violation * np.sqrt(response / (variance * response_plus_variance))
     log_violated = log_c + log_tail(-t)  # ln C Φ(t)
     return _RULE.mean(log_sum(log_satisfied, log_violated))

@@ -55,14 +55,15 @@ class Curve(Result):
         return {"kind": self.kind, "points": [point.to_dict() for point in self.points]}
 
     def to_frame(self) -> pd.DataFrame:
-        """The curve as a table, one row a point.
+        """The curve as a table, one row per point.
 
-        A capacity has ρ, the loads α_VC and α_CG, the capacity α_VS with its error, and its upper
-        bounds, union and ℓ₀-Gardner. A density has α and ρ with its error. Columns that only some
-        curves have come last.
+        For capacities the columns are ρ, the loads α_VC and α_CG, the capacity α_VS with its error,
+        and its upper bounds, union and ℓ₀-Gardner. For densities they are α, and ρ with its error.
+        Columns that only some curves have come last.
         """
         import pandas as pd
 
+        # Names of fields of the points.
         more_columns = self._more_columns()
         rows = []
         for point in self.points:
@@ -103,10 +104,11 @@ class Curve(Result):
 
 
 def _row_of_point(point: Any) -> dict[str, Any]:
-    """The columns that every curve has, for one point: a `Density` or a `Capacity`.
+    """Return the columns that every curve has, for one point: a `Density` or a `Capacity`.
 
-    Below the load `vc` every choice of variables separates, below `cover_gardner` typical ones do;
-    `union` and `l0_gardner` are upper bounds on the capacity `alpha_vs`.
+    Loads are patterns per variable. Below the load `vc` every choice of variables separates the
+    patterns, below `cover_gardner` typical choices do. `union` and `l0_gardner` are upper bounds on
+    the capacity `alpha_vs`, whose error is `error`.
     """
     if isinstance(point, Density):
         return {"alpha": point.alpha, "rho": point.rho, "error": point.error}

@@ -104,25 +104,27 @@ class StabilityLaw:
 
 
 def weight_law(laws: FieldLaws) -> WeightLaw:
-    """The distribution of the weights of the chosen variables, in units of their root mean square.
+    """Compute the distribution of the weights of chosen variables, in units of their RMS.
 
-    It is a mixture of Gaussians, one for each field u of a grid: a variable of field u is chosen
-    with probability p(u), and then has a weight of mean u/d. All have the same variance.
+    `laws` has the order parameters of a solution. The distribution is a mixture of Gaussians of
+    equal variance, one for each node u of a grid of fields. A variable in the field u is chosen
+    with probability p(u), and then has a Gaussian weight of mean u/d.
     """
     _check_laws(laws)
     E = laws.E  # multiplier of the norm of the weights
-    d = laws.d
+    d = laws.d  # the mean weight of a chosen variable in the field u is u/d
     law_at_field, recursion = support_recursion(
-        multipliers=np.array(laws.conjugates),  # of the overlaps of supports, by level
-        breaks=np.array(laws.breaks),  # between the levels; none without groups
+        multipliers=np.array(laws.conjugates),  # one for each level of groups of supports
+        breaks=np.array(laws.breaks),  # break points between the levels, empty without groups
         d=d,
         switch=laws.K - 0.5 * np.log(E / d),  # p(u) has the log-odds u²/2d − switch
     )
-    # On the last level, inside the smallest group of supports.
+    # The fields are those on the last level, inside the smallest group of supports.
     field_probabilities = recursion.weights[-1]  # P(u) du, (nodes,)
     chosen_shares = field_probabilities * law_at_field.p_chosen  # P(u) p(u) du, their sum is ρ
 
-    # By a saddle equation the mean square of the weights times ρ is ρ: they are in units of it.
+    # By a saddle equation ρ times the mean square of these weights is ρ. Their RMS is therefore 1,
+    # and no conversion of units is needed.
     weight_variance = (E - d) / (E * d)  # 1/d − 1/E
     return WeightLaw(
         shares=chosen_shares / chosen_shares.sum(),
@@ -132,24 +134,25 @@ def weight_law(laws: FieldLaws) -> WeightLaw:
 
 
 def stability_law(laws: FieldLaws) -> StabilityLaw:
-    """The distribution of the stabilities y(w·x + b)/|w| of patterns x with labels y.
+    """Compute the distribution of the stabilities y(w·x + b)/|w| of patterns x with labels y.
 
-    It has an atom at the margin, of the patterns that are corrected, and above the margin a
-    density, a sum of Gaussians that are cut there.
+    `laws` has the order parameters of a solution. A share of all patterns, those whose violation of
+    the margin is corrected, has its stability exactly at the margin: a point mass. The other
+    patterns have a density above the margin, a sum of Gaussians that are cut off there.
     """
     _check_laws(laws)
     classes = [
         _stabilities_of_class(laws, class_share, offset)
         for class_share, _, offset in laws.ensemble.offsets(laws.rho, laws.threshold)
     ]
-    # The atoms of the classes add up. The Gaussians of all classes stand side by side.
+    # The point masses of the classes are added, and their Gaussians are put into one list.
     corrected_share = float(sum(one_class.corrected_share for one_class in classes))
     log_shares = np.concatenate([one_class.log_shares for one_class in classes])
     mean_violations = np.concatenate([one_class.mean_violations for one_class in classes])
 
-    # A violation v < 0 is the stability margin − v/|w|.
-    weight_length = np.sqrt(laws.rho)  # |w|, as |w|² per variable is the density ρ
-    largest_overlap = laws.overlaps[-1]  # of two choices of variables
+    # A violation v < 0 corresponds to the stability margin − v/|w|, above the margin.
+    weight_length = np.sqrt(laws.rho)  # |w|, because |w|² per variable is the density ρ
+    largest_overlap = laws.overlaps[-1]  # of the weights on two choices of variables
     violation_sd = np.sqrt(laws.rho - largest_overlap)
     return StabilityLaw(
         margin=laws.ensemble.margin,
@@ -172,11 +175,11 @@ class _ClassStabilities(NamedTuple):
 
 
 def _stabilities_of_class(laws: FieldLaws, class_share: float, offset: float) -> _ClassStabilities:
-    """The share of corrected patterns of one class, and the Gaussians of its satisfied ones.
+    """Compute the share of corrected patterns of one class, and the Gaussians of satisfied ones.
 
-    A pattern of mean field μ has the violation v ~ N(μ, s²). Where v < 0 it is satisfied, and v has
-    the density N(v; μ, s²)/A(μ). `class_share` is the share of the class among all patterns,
-    `offset` where its field is centred.
+    A pattern with mean field μ violates the margin by v ~ N(μ, s²). If v < 0, it is satisfied, and
+    v has the density N(v; μ, s²)/A(μ), where A(μ) is the mean weight of a pattern. `class_share` is
+    the share of the class among all patterns, and `offset` the mean of its field μ.
     """
     law_at_field, recursion = pattern_recursion(
         overlaps=np.array(laws.overlaps),
@@ -185,12 +188,13 @@ def _stabilities_of_class(laws: FieldLaws, class_share: float, offset: float) ->
         rho=laws.rho,
         offset=offset,
     )
-    # On the last level, inside the smallest group of supports.
+    # The fields are those on the last level, inside the smallest group of supports.
     field_probabilities = recursion.weights[-1]  # P(μ) dμ, (nodes,)
-    share_at_field = class_share * field_probabilities  # of all patterns, (nodes,)
+    share_at_field = class_share * field_probabilities  # shares of all patterns, (nodes,)
     corrected_share = float(share_at_field @ law_at_field.p_tight)
 
-    # Each Gaussian has the share share_at_field/A(μ). Shares that underflow to 0 are left out.
+    # The Gaussian of each node is multiplied by share_at_field/A(μ), which is stored as a
+    # logarithm. Nodes whose share underflows to 0 are left out.
     counted = share_at_field > 0
     log_mean_weight = law_at_field.log_mean_weight[counted]  # ln A(μ)
     return _ClassStabilities(

@@ -78,9 +78,9 @@ class Ensemble:
 
     @classmethod
     def checked(cls, balance: float, margin: float, errors: float, signs: str = "free") -> Ensemble:
-        """An ensemble of values that are checked here; InputError names one that is wrong.
+        """Return an ensemble after checking its values; raises InputError for a wrong value.
 
-        `errors` becomes the field `error_rate`.
+        The argument `errors` is the field `error_rate` of the ensemble.
         """
         balance = real_number(balance, "balance, the share of positives,", above=0, below=1)
         margin = real_number(margin, "margin")
@@ -154,7 +154,7 @@ class Ensemble:
         return classes
 
     def label(self, prefix: str) -> str:
-        """`prefix`, followed by whatever differs from the paper's ensemble."""
+        """Return `prefix`, followed by everything that differs from the paper's ensemble."""
         parts = [prefix]
         if self.free_threshold:  # the classes are not equal
             parts.append(f"balance {self.balance:g}")

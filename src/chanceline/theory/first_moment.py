@@ -112,53 +112,56 @@ def first_moment_load(rho: float, ensemble: Ensemble = PLAIN) -> float:
 def first_moment_density(alpha: float, ensemble: Ensemble = PLAIN) -> float:
     """A lower bound on ρ_VS(α), the smallest share of variables that separates αN patterns.
 
-    The first moment is the expected number of choices of ρN out of N variables that separate, each
-    counted with every set of errors it can make. At smaller densities than the bound it falls
-    exponentially with N. The bound is 0 where so many errors are allowed that no load is too large.
+    The first moment is the expected number of pairs of a separating choice of ρN out of N variables
+    and a set of errors it can make. At densities ρ below the bound this number decreases
+    exponentially with N. The bound is 0 if so many errors are allowed that the number grows at
+    every load.
     """
     if _first_moment_never_vanishes(ensemble):
         return 0.0
     at_alpha = _FixedRhoOrAlpha(
         name=f"the first moment at alpha = {alpha:.10g}",
-        # A start of the solver. Two densities can have the same load, as the load at which the
-        # first moment stops growing may fall again towards ρ = 1: the guess is near the smaller.
-        rho_guess=_density_nearby(alpha, ensemble),
-        # The equations have one ratio as their result, α/ρ: with the load given, it is the density.
+        # Where the solver starts. Two densities can solve the equations, because the load at which
+        # the first moment stops growing may decrease again towards ρ = 1. The guess is near the
+        # smaller of the two densities.
+        rho_guess=_guessed_density(alpha, ensemble),
+        # The equations give the ratio α/ρ. Here α is given, and the ratio determines ρ.
         rho_and_alpha=lambda alpha_over_rho: (alpha / alpha_over_rho, alpha),
     )
     return _solve_first_moment(at_alpha, ensemble).rho
 
 
-def _density_nearby(alpha: float, ensemble: Ensemble) -> float:
-    """A start for the density where the first moment vanishes at the load α.
+def _guessed_density(alpha: float, ensemble: Ensemble) -> float:
+    """Guess the density at which the first moment stops growing at load α, to start the solver.
 
-    It is the density where the ℓ₀-Gardner load, scaled to this ensemble, is α.
+    For the plain ensemble (equal classes, no margin, no errors) the ℓ₀-Gardner load has a formula
+    and increases with the density from 0 to 2. The guess assumes that the load of this ensemble
+    increases in the same way, but from 0 to its own capacity with all variables.
     """
-    # For the plain ensemble (equal classes, no margin, no errors) the ℓ₀-Gardner load has a formula
-    # and rises with the density from 0 to 2. For a start, the load where the first moment vanishes
-    # is taken to rise in the same way, but to the load of all variables of this ensemble.
     load_of_all_without_errors = gardner(replace(ensemble, error_rate=0.0)).load
     scale = load_of_all_without_errors / PLAIN_LOAD_OF_ALL
     plain_load = alpha / scale
     if plain_load >= PLAIN_LOAD_OF_ALL:
-        return 0.5  # no density has this load: start in the middle
+        return 0.5  # the formula reaches this load at no density: start in the middle
 
     def excess(logit_rho: float) -> float:
-        """The ℓ₀-Gardner load at the density of this logit, minus the load wanted."""
+        """The ℓ₀-Gardner load at the density with this logit, minus `plain_load`."""
         return l0_gardner(float(expit(logit_rho))) - plain_load
 
-    # At the ends the densities are 0 and 1 within rounding, and so the loads 0 and 2. The load
-    # wanted lies between them: there is a root.
-    return float(expit(brentq(excess, *_LOGIT_RHO_ENDS)))
+    # At the two ends the densities are 0 and 1 within rounding, and the loads 0 and 2. They enclose
+    # `plain_load`, so there is a root.
+    logit_rho = brentq(excess, *_LOGIT_RHO_ENDS)
+    return float(expit(logit_rho))
 
 
 def _solve_first_moment(fixed: _FixedRhoOrAlpha, ensemble: Ensemble) -> Counted:
-    """Load and density where the expected number of separating choices stops growing with N.
+    """Find the load and the density where the expected number of solutions stops growing with N.
 
-    One of the two is given (`fixed`). Each choice of variables is counted with every set of errors
-    it can make.
+    One of the two is given by `fixed`. A solution is a pair of a separating choice of variables and
+    a set of errors it makes. The equations are solved without errors first. If errors are allowed,
+    the error rate is then raised in steps, each of which starts from the solution before it.
     """
-    # The density is needed only roughly here: where the load is given a guess will do.
+    # The start needs the density only roughly: if the load is given, this is a guess.
     rho_guess = fixed.rho_guess
     error_free = replace(ensemble, error_rate=0.0)
     start = _start_without_errors(rho_guess, error_free)
@@ -166,25 +169,26 @@ def _solve_first_moment(fixed: _FixedRhoOrAlpha, ensemble: Ensemble) -> Counted:
     if not ensemble.error_rate:
         return without_errors.state
 
-    # The error rate is raised from 0, first to one that is small beside the entropy of choices: in
-    # one step, or in smaller and smaller ones where that fails.
+    # Rates that are small compared with the entropy of all choices change the solution little: the
+    # steps begin there.
     small_rate = _SMALL_RATE * binary_entropy(rho_guess)
 
-    def in_steps_of(factor: float | None) -> Solved[Counted]:
-        """The zero with errors, the rate raised step by step by this factor; None is one step."""
+    def with_rate_factor(factor: float | None) -> Solved[Counted]:
+        """The solution with errors; each step multiplies the rate by `factor` (None: one step)."""
         rates = _rising_rates(ensemble.error_rate, small_rate, factor)
         return _solve_along_rates(fixed, ensemble, without_errors, rates)
 
-    with_errors = first_success(in_steps_of, _RATE_FACTORS)
+    # The factors are tried in turn, from one step to ever smaller steps, until one succeeds.
+    with_errors = first_success(with_rate_factor, _RATE_FACTORS)
     if ensemble.free_threshold:
-        return _zero_of_larger_load(fixed, ensemble, with_errors)
+        return _larger_load_of_two_solutions(fixed, ensemble, with_errors)
     return with_errors.state
 
 
 def _solve_stationary(fixed: _FixedRhoOrAlpha, ensemble: Ensemble, start: Array) -> Solved[Counted]:
-    """The zero of the exponent by Newton, from a point of `_first_moment_equations` near to it."""
-    # The terms of the exponent are of the order of 1, and so each is rounded by EPS. The residual
-    # has the exponent relative to H₂(ρ), the binary entropy, and can be no better than this.
+    """Find the zero of the exponent by Newton's method; `start` is a point near it."""
+    # The terms of the exponent are of the order of 1, so each has a rounding error of about EPS.
+    # One residual is the exponent divided by the binary entropy H₂(ρ): its rounding error is this.
     rounding = _ROUNDINGS_OF_EXPONENT * EPS / binary_entropy(fixed.rho_guess)
     newton = Newton(tolerance=max(_TOLERANCE, rounding), step_tolerance=1e-7, iterations=60)
     return newton.solve(
@@ -195,9 +199,9 @@ def _solve_stationary(fixed: _FixedRhoOrAlpha, ensemble: Ensemble, start: Array)
 
 
 def _rising_rates(wanted: float, small: float, factor: float | None) -> list[float]:
-    """Error rates from one of at most `small` up to `wanted`, each `factor` times the one before.
+    """Return increasing error rates, from one of at most `small` up to `wanted`.
 
-    Without a factor it is `wanted` alone.
+    Each rate is `factor` times the rate before it. If `factor` is None, `wanted` is the only rate.
     """
     rates = [wanted]
     if factor is not None:
@@ -209,10 +213,11 @@ def _rising_rates(wanted: float, small: float, factor: float | None) -> list[flo
 def _solve_along_rates(
     fixed: _FixedRhoOrAlpha, ensemble: Ensemble, without_errors: Solved[Counted], rates: list[float]
 ) -> Solved[Counted]:
-    """The zero of the exponent at the last of these error rates, each started from the one before.
+    """Solve at each of several increasing error rates, and return the solution at the last one.
 
-    With errors a point has one coordinate more, the price y of an error. The first rate is started
-    from the point without errors and the price that gives this rate there.
+    Each solution starts the next. With errors a point has one more coordinate, the price y of an
+    error. The first rate starts from the point without errors, with the price that gives this rate
+    there.
     """
     price = _price_of_rate(without_errors.unknowns, rates[0], ensemble)
     point = np.append(without_errors.unknowns, price)
@@ -222,16 +227,20 @@ def _solve_along_rates(
     return solved
 
 
-def _zero_of_larger_load(
+def _larger_load_of_two_solutions(
     fixed: _FixedRhoOrAlpha, ensemble: Ensemble, first: Solved[Counted]
 ) -> Counted:
-    """Of up to two solutions with errors and a free threshold, the one of larger load.
+    """Search for a second solution with errors; return the one of the two with the larger load.
 
-    With many errors there can be a second solution beside `first`, whose rule gives up the rarer
-    class. Solutions are points (ln x, b, y): response, threshold of the rule, price of an error.
+    If many errors are allowed, there can be a second solution besides `first`: its rule gives up
+    the rarer class. Both kinds of rule count in the expected number of solutions, which stops
+    growing only at the larger of the two loads. If there is no second one, `first` is returned.
+
+    The unknowns of a solution are (ln x, b, y): x is the response of the weights, b the threshold
+    of the rule and y the price of an error (an error has the weight e^{−y}).
     """
-    # A start for the second: x of the first, the best threshold of a rule with all variables, and
-    # the price that makes the share of errors right at these two.
+    # The second solution is started from x of the first solution, the best threshold with all
+    # variables, and the price at which these two give the allowed share of errors.
     log_response, _, _ = first.unknowns
     point_without_price = np.array([log_response, gardner(ensemble).threshold])
     price = _price_of_rate(point_without_price, ensemble.error_rate, ensemble)
@@ -239,20 +248,21 @@ def _zero_of_larger_load(
     try:
         second = _solve_stationary(fixed, ensemble, start)
     except ConvergenceError:
-        return first.state  # there is no second solution
+        return first.state  # no second solution was found
 
-    # `fixed` holds the density ρ or the load α. At the same ρ the larger load has the larger α/ρ;
-    # at the same α it is the smaller density that has, which means the same.
+    # `fixed` gives the density ρ or the load α. If ρ is given, the larger load has the larger ratio
+    # α/ρ. If α is given, the smaller density is wanted, and has the larger ratio, too.
     return max(first.state, second.state, key=lambda state: state.alpha / state.rho)
 
 
 def _start_without_errors(rho: float, error_free: Ensemble) -> Array:
-    """A point near the zero of the first moment without errors: (ln x, and b if that is free).
+    """Return a start for the equations without errors: (ln x,), or (ln x, b) if b is free.
 
-    x = χ/ρ is the response of the weights at the density ρ, b the threshold of the rule. x is taken
-    from the plain ensemble, whose first moment vanishes at the load α of the union bound. There
-    αp₊ = ρ: as many tight constraints, of share p₊, as weights. (With given signs α is less by ρ,
-    and x the same.) Without overlap between choices of variables p₊ is a function of x,
+    x = χ/ρ is the response of the weights, relative to the density ρ, and b the threshold of the
+    rule. x is taken from the plain ensemble at the load α of the union bound, where its first
+    moment stops growing. There αp₊ = ρ: the constraints that are exactly tight, of share p₊, are as
+    many as the weights. (With given signs α is smaller by ρ, and x the same.) Since choices of
+    variables do not overlap here, p₊ depends on x only:
 
         p₊ = r/(1 + r) with r = √(x/(1 + x)),    so that r = p₊/(1 − p₊) and x = r²/(1 − r²).
 
@@ -282,10 +292,12 @@ class _Unknowns(NamedTuple):
 
 
 def _decode(point: Array, ensemble: Ensemble) -> _Unknowns:
-    """The unknowns at a point (ln x, b if it is free, y if errors are allowed), (coordinates,).
+    """Split a point of the solver, (coordinates,), into its named unknowns.
 
-    x is the response of the weights, b the threshold and y the price of an error. They are Duals,
-    which carry their derivatives by the coordinates; those that are no coordinates are constants.
+    The coordinates are ln x, b if the threshold is free, and y if errors are allowed: x is the
+    response of the weights, b the threshold and y the price of an error. The unknowns are Duals,
+    numbers that carry their derivatives by the coordinates. An unknown without a coordinate is a
+    constant.
     """
     coordinates = independent(point)
     unknowns = _Unknowns(response=exp(coordinates[_LOG_RESPONSE]))
@@ -304,11 +316,11 @@ class _ClassWeights(NamedTuple):
 
 
 def _class_weights(response: Numbers, threshold: Numbers, ensemble: Ensemble) -> _ClassWeights:
-    """The shares of the classes, and the weight of a pattern of each that is right.
+    """Return the shares f_c of the pattern classes, and ln A_c, the log-weights of right patterns.
 
-    In units of |w| = √ρ the violation in class c, of sign σ_c, has the mean τ_c = margin + σ_c b, b
-    the threshold, and the variance s² = 1, as in the first moment supports do not overlap; its
-    response is χ = x.
+    The violation of a pattern of class c, in units of |w| = √ρ, has the mean τ_c = margin + σ_c b,
+    where σ_c = ±1 is the sign of the class and b the threshold. Its variance is s² = 1, because
+    choices of variables do not overlap in the first moment, and χ = x in these units.
     """
     shares, signs = np.array(ensemble.classes).T  # f_c and σ_c, (classes,)
     mean_violations = ensemble.margin + signs * threshold  # τ_c
@@ -317,51 +329,61 @@ def _class_weights(response: Numbers, threshold: Numbers, ensemble: Ensemble) ->
 
 
 def _price_of_rate(point: Array, rate: float, ensemble: Ensemble) -> float:
-    """The price y of an error at which the share of errors is `rate`: the root of
+    """Find the price y of an error at which the mean share of errors equals `rate`.
+
+    A pattern of class c has the weight A_c if it is right and e^{−y} if it is an error, so it is an
+    error with probability e^{−y}/(A_c + e^{−y}). With the shares f_c of the classes y is the root
+    of
 
         Σ_c f_c e^{−y}/(A_c + e^{−y}) = rate.
 
-    A pattern of class c, of share f_c, weighs A_c if it is right and e^{−y} if it is an error.
-    `point` has ln x, x the response of the weights, and the threshold of the rule if it is free.
+    `point` is (ln x,), or (ln x, b) if the threshold b of the rule is free; x is the response of
+    the weights. Both determine the A_c.
     """
     response = float(np.exp(point[_LOG_RESPONSE]))
     threshold = 0.0
     if ensemble.free_threshold:
         threshold = float(point[_THRESHOLD])
-    shares, log_right = _class_weights(response, threshold, ensemble)  # f_c and ln A_c
+    shares, log_right = _class_weights(response, threshold, ensemble)  # f_c and ln A_c, (classes,)
 
     def excess(price: float) -> float:
-        """The error rate at this price, minus the one wanted; it falls with the price."""
-        p_wrong = expit(-price - log_right)  # e^{−y}/(A_c + e^{−y}), (classes,)
-        return float(shares @ p_wrong) - rate
+        """The share of errors at this price, minus `rate`; it decreases with the price."""
+        # e^{−y}/(A_c + e^{−y}) is expit of its log-odds, ln(e^{−y}/A_c).
+        p_error = expit(-price - log_right)  # (classes,)
+        return float(shares @ p_error) - rate
 
-    # At the lower end e^{−y} outweighs every A_c ≤ 1, and all patterns are wrong. At the upper end
-    # it is negligible even beside the smallest A_c, and none is.
+    # The bracket of the root. At the lower end e^{−y} is much larger than all A_c ≤ 1, and all
+    # patterns are errors. At the upper end it is much smaller than all A_c, and none is.
+    lower_end = -_LARGEST_PRICE
     upper_end = _LARGEST_PRICE - float(np.min(log_right))
-    return float(brentq(excess, -_LARGEST_PRICE, upper_end))
+    return float(brentq(excess, lower_end, upper_end))
 
 
 def _first_moment_never_vanishes(ensemble: Ensemble) -> bool:
-    """Whether so many errors are allowed that the expected number of solutions grows at every load.
+    """Return whether the expected number of solutions grows with N at every load.
 
-    At very large loads no weights do better than random ones, with which a pattern of class c is
-    right with probability Φ(−τ_c), τ_c = margin + σ_c b. The answer is whether
+    This happens if very many errors are allowed. At very large loads no weights do better than
+    random ones. With random weights a pattern of class c is right with probability Φ(−τ_c), where
+    τ_c = margin + σ_c b, b is the threshold of the rule, and Φ the normal distribution function.
+    The function tests whether
 
-        max_b min_y {Σ_c f_c ln[Φ(−τ_c) + e^{−y}] + yε} ≥ 0,
+        max_b min_y {Σ_c f_c ln[Φ(−τ_c) + e^{−y}] + yε} ≥ 0.
 
-    the growth by each pattern, on a grid of thresholds b and prices y of an error. f_c and σ_c are
-    share and sign of class c, ε is the error rate and Φ the normal distribution function.
+    The braces are the growth exponent per pattern at the price y of an error and the error rate ε;
+    f_c is the share and σ_c = ±1 the sign of class c. Maximum and minimum are taken on grids of b
+    and y.
     """
     if not ensemble.error_rate:
         return False
 
-    # Axes are (prices, thresholds, classes).
+    # ln[Φ(−τ_c) + e^{−y}] on an array with the axes (prices, thresholds, classes).
     shares, signs = np.array(ensemble.classes).T  # f_c and σ_c, (classes,)
     thresholds = _THRESHOLD_GRID[:, None]  # b
     p_right = ndtr(-ensemble.margin - signs * thresholds)  # Φ(−τ_c), (thresholds, classes)
     error_weights = np.exp(-_PRICE_GRID)[:, None, None]  # e^{−y}
     log_weights = np.log(p_right + error_weights)  # (prices, thresholds, classes)
 
+    # The braces, then their minimum over y and maximum over b.
     mean_log_weights = log_weights @ shares  # (prices, thresholds)
     exponents = mean_log_weights + _PRICE_GRID[:, None] * ensemble.error_rate
     smallest_over_prices = exponents.min(axis=0)  # (thresholds,)
@@ -369,26 +391,33 @@ def _first_moment_never_vanishes(ensemble: Ensemble) -> bool:
 
 
 def _first_moment_equations(point: Array, fixed: _FixedRhoOrAlpha, ensemble: Ensemble) -> Counted:
-    """Load, density and residual where an expected number of solutions is to stop growing:
+    """Evaluate the equations for load and density where the expected number stops growing with N.
 
-        H₂(ρ) + ρ·variable + α·pattern = 0,    stationary in the point.
+    The growth exponent of the expected number of solutions must vanish and be stationary in all
+    coordinates of the point:
 
-    H₂(ρ) is the entropy of choices, `variable` and `pattern` the log-weights of a chosen variable
-    and of a pattern. The point has ln x, the response of the weights; the threshold b if it is
-    free; and the price y of an error if errors are allowed.
+        H₂(ρ) + ρ·variable + α·pattern = 0.
+
+    H₂(ρ) is the entropy of choices of ρN variables, `variable` the log-weight of a chosen variable
+    and `pattern` the log-weight of a pattern. The coordinates are ln x (x is the response of the
+    weights), the threshold b if it is free, and the price y of an error if errors are allowed.
+
+    Returns load, density, and the residual (exponent, slope in b if free, slope in y if errors).
     """
     unknowns = _decode(point, ensemble)
     variable = _exponent_per_variable(unknowns.response, ensemble.signed)
     pattern = _exponent_per_pattern(unknowns, ensemble)
 
-    # Stationary in ln x: ρ ∂variable/∂ln x + α ∂pattern/∂ln x = 0. As one of α and ρ is fixed, both
-    # follow.
+    # Both are Duals, numbers with a `value` and a `gradient` by the coordinates.
+    # The equation for ln x, ρ ∂variable/∂ln x + α ∂pattern/∂ln x = 0, is solved directly for α/ρ.
+    # One of α and ρ is given, and the ratio determines the other.
     alpha_over_rho = -variable.gradient[_LOG_RESPONSE] / pattern.gradient[_LOG_RESPONSE]
     rho, alpha = fixed.rho_and_alpha(float(alpha_over_rho))
     if not 0 < rho < 1:
         raise OutsideDomain("0 < ρ < 1 is needed")
 
-    # The other equations. A factor makes each of the order of 1, so that one tolerance fits all.
+    # The other equations are the residual. Each is scaled to the order of 1, so that one tolerance
+    # suits them all.
     entropy_of_choices = binary_entropy(rho)  # H₂(ρ)
     exponent = entropy_of_choices + rho * variable.value + alpha * pattern.value
     residual = [exponent / entropy_of_choices]
@@ -396,7 +425,7 @@ def _first_moment_equations(point: Array, fixed: _FixedRhoOrAlpha, ensemble: Ens
         # ∂pattern/∂b is of the order of 1/x.
         residual.append(unknowns.response.value * pattern.gradient[_THRESHOLD])
     if ensemble.error_rate:
-        # ∂pattern/∂y = (error rate allowed) − (share of errors).
+        # ∂pattern/∂y = (allowed error rate) − (share of errors).
         residual.append(pattern.gradient[_PRICE] / ensemble.error_rate)
     return Counted(alpha=alpha, rho=rho, residual=np.array(residual))
 

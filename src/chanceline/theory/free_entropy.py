@@ -118,7 +118,10 @@ class SaddleCurve(Result):
         return f"{self.points[0].name}: {len(self.points)} points"
 
     def to_frame(self) -> pd.DataFrame:
-        """The points as a table: load, density, entropy, order parameters and replicon."""
+        """Return the points as a table, one row per point.
+
+        The columns are load, density, entropy, order parameters by name, and replicon.
+        """
         import pandas as pd
 
         rows = []
@@ -184,22 +187,23 @@ class FreeEntropy:
     def saddle(self, alpha: float, rho: float) -> Saddle:
         """The stationary point of the entropy Σ at a load α and a density ρ.
 
-        α is patterns per variable, ρ the share of variables chosen. The point is followed in ln α
-        from the capacity at this density, where Σ = 0.
+        α is patterns per variable, ρ the share of variables chosen. The point is followed in ln α,
+        starting from the capacity at this density, where Σ = 0.
         """
         alpha = check_alpha(alpha)
         rho = check_rho(rho)
         capacity = self._at_capacity(rho, self._first_capacity())
 
         def at_load(log_alpha: float, guess: Array) -> Solved[_SaddleState]:
-            """The stationary point at this ln α; unknowns are the coordinates, (parameters,)."""
+            """The stationary point at this ln α, from a guess of the coordinates, (parameters,)."""
             load = float(np.exp(log_alpha))
             return _NEWTON.solve(
                 lambda point: self._state(load, rho, point), guess, f"{self.name} at α = {load:g}"
             )
 
+        # The unknowns of a capacity are the coordinates of the order parameters and, last, ln α.
         log_capacity = float(np.log(capacity.state.alpha))
-        order_coordinates = capacity.unknowns[:-1]  # the last unknown of a capacity is ln α
+        order_coordinates = capacity.unknowns[:-1]
         saddle = _followed_to(
             at_load,
             first=at_load(log_capacity, order_coordinates),
@@ -212,16 +216,16 @@ class FreeEntropy:
     def density(self, alpha: float) -> Saddle:
         """The density ρ whose capacity is the load α.
 
-        The capacity of a density is the load where the entropy Σ vanishes. It is known at the
-        density of the start. From there it is followed to the load α; loads beyond a maximum of the
-        capacity are not reached.
+        The capacity of a density is the load at which the entropy Σ vanishes. The search starts
+        from the density of `start`, and follows the line Σ = 0 in ln α from its capacity to the
+        load α. Loads beyond a maximum of the capacity cannot be reached in this way.
         """
         alpha = check_alpha(alpha)
         first_capacity = self._first_capacity()
         log_capacity = float(np.log(first_capacity.state.alpha))
 
-        # `first_capacity` was solved at fixed ρ for (order coordinates, ln α). Here ln α is fixed
-        # on every step of the way, and the unknowns are (order coordinates, logit ρ).
+        # The unknowns change: `first_capacity` was solved at given ρ for the coordinates of the
+        # order parameters and, last, ln α. Here ln α is given, and the last unknown is logit ρ.
         order_coordinates = first_capacity.unknowns[:-1]
         first_guess = np.append(order_coordinates, logit(first_capacity.state.rho))
         return self._result(
@@ -235,15 +239,15 @@ class FreeEntropy:
         )
 
     def _density_near(self, log_alpha: float, guess: Array) -> Solved[_SaddleState]:
-        """The density ρ whose capacity is the load α, by Newton's method from a guess.
+        """Solve for the density ρ whose capacity is the load α, by Newton's method from a guess.
 
-        There the entropy Σ is 0 and stationary in its order parameters. The unknowns,
+        At the solution the entropy Σ is 0 and stationary in its order parameters. The unknowns,
         (parameters + 1,), are the coordinates of the order parameters and, last, logit ρ.
         """
         alpha = float(np.exp(log_alpha))
 
         def state_at(point: Array) -> _SaddleState:
-            """Σ and its derivatives at the unknowns."""
+            """Σ and its derivatives by the order coordinates, at a point of the unknowns."""
             rho = Domain.SHARE.from_coordinate(point[-1])
             return self._state(alpha, rho, point[:-1])
 
@@ -251,41 +255,44 @@ class FreeEntropy:
             state_at,
             guess,
             f"{self.name}: density at α = {alpha:g}",
-            residual=_with_entropy,  # Σ = 0 is one equation more, for the unknown logit ρ
+            residual=_with_entropy,  # the derivatives of Σ, and Σ itself for the unknown logit ρ
         )
 
     def _first_capacity(self) -> Solved[_SaddleState]:
-        """The capacity at the density of `start`, by Newton's method from its order parameters.
+        """Solve for the capacity at the density of `start`, by Newton's method from `start`.
 
-        Newton works in coordinates that may be any real number (`Domain`). InputError where `start`
-        has another number of order parameters than are named.
+        Newton's method works in coordinates that may be any real number, such as the logarithm of a
+        positive order parameter (`Domain`). Raises InputError if `start` does not have exactly one
+        value for each named order parameter.
         """
         if len(self.start.order) != len(self.parameters):
             raise InputError(
                 f"{self.name}: the start has {len(self.start.order)} order parameters, but "
                 f"{len(self.parameters)} are named"
             )
+
+        # The unknowns of `_capacity_near`: coordinates of the order parameters and, last, ln α.
         domains = self.parameters.values()
         coordinates = [
             domain.to_coordinate(value)
             for domain, value in zip(domains, self.start.order, strict=True)
         ]
-        guess = np.array([*coordinates, np.log(self.start.alpha)])  # unknowns of `_capacity_near`
+        guess = np.array([*coordinates, np.log(self.start.alpha)])
         return self._capacity_near(self.start.rho, guess)
 
     def _at_capacity(self, rho: float, first: Solved[_SaddleState]) -> Solved[_SaddleState]:
-        """The capacity at density ρ, followed in logit ρ from that of another density, `first`.
+        """Solve for the capacity at density ρ, from the known capacity `first` of another density.
 
         The capacity is the load α (patterns per variable) where the entropy Σ is 0 and stationary
-        in its order parameters. Its unknowns are the coordinates of these and ln α. The density is
-        the share of variables chosen.
+        in its order parameters. It is followed in small steps of logit ρ, each of which starts from
+        the solution before it. ρ is the share of variables chosen.
         """
         logit_wanted = float(logit(rho))
 
         def at_density(logit_rho: float, guess: Array) -> Solved[_SaddleState]:
-            """The capacity at the density of this logit, from a guess of its unknowns."""
-            # From its logit a density may differ in its last digit. The last step of `_followed_to`
-            # is at `end` exactly, and takes the density asked for.
+            """The capacity at the density with this logit, from a guess of its unknowns."""
+            # Converting ρ to its logit and back may change its last digit. The last step, which is
+            # exactly at `logit_wanted`, therefore uses the ρ asked for.
             is_last_step = logit_rho == logit_wanted
             density = rho if is_last_step else Domain.SHARE.from_coordinate(logit_rho)
             return self._capacity_near(density, guess)
@@ -299,37 +306,40 @@ class FreeEntropy:
         )
 
     def _capacity_near(self, rho: float, guess: Array) -> Solved[_SaddleState]:
-        """The capacity at density ρ, by Newton's method from a guess.
+        """Solve for the capacity at density ρ by Newton's method from a nearby guess.
 
         The capacity is the load α (patterns per variable) where the entropy Σ is 0 and stationary
-        in its order parameters. The unknowns, (parameters + 1,), are the coordinates of the order
-        parameters and, last, ln α.
+        in its order parameters. `guess` and the unknowns of the result, (parameters + 1,), are the
+        coordinates of the order parameters followed by ln α. There are as many equations: the
+        derivatives of Σ by the order coordinates vanish, and Σ = 0.
         """
 
-        def state_at(point: Array) -> _SaddleState:
-            """Σ and its derivatives at the unknowns."""
-            alpha = float(np.exp(point[-1]))
-            return self._state(alpha, rho, point[:-1])
+        def state_at(unknowns: Array) -> _SaddleState:
+            """Σ and its derivatives by the order coordinates, at a point of the unknowns."""
+            order_coordinates = unknowns[:-1]
+            log_alpha = unknowns[-1]
+            alpha = float(np.exp(log_alpha))
+            return self._state(alpha, rho, order_coordinates)
 
         return _NEWTON.solve(
             state_at,
             guess,
             f"{self.name}: capacity at ρ = {rho:g}",
-            residual=_with_entropy,
+            residual=_with_entropy,  # the derivatives of Σ, and Σ itself
         )
 
     def _state(self, alpha: float, rho: float, coordinates: Array) -> _SaddleState:
-        """The entropy Σ at a load and a density, and its derivatives by the coordinates x.
+        """Evaluate the entropy Σ and its derivatives at a load, a density and order parameters.
 
-        The order parameters are given by their coordinates, (parameters,). Derivatives are taken by
-        complex steps, ∂Σ/∂x = Im Σ(x + ih)/h with a tiny h: no difference is formed, so nothing
-        cancels.
+        `coordinates`, (parameters,), are the unbounded coordinates of the order parameters
+        (`Domain`). The derivative by a coordinate is taken by a complex step, the imaginary part
+        Im Σ(coordinate + ih)/h with a tiny h. Unlike a difference quotient it loses no digits.
         """
         check_logarithms(coordinates)
         slopes = []
         complex_moves = 1j * _COMPLEX_STEP * np.eye(len(coordinates))  # a row moves one coordinate
-        for moved in coordinates + complex_moves:
-            moved_entropy = self.entropy(alpha, rho, self._order(moved))
+        for moved_coordinates in coordinates + complex_moves:
+            moved_entropy = self.entropy(alpha, rho, self._order(moved_coordinates))
             slopes.append(moved_entropy.imag / _COMPLEX_STEP)
         order = self._order(coordinates)
         return _SaddleState(
@@ -349,7 +359,7 @@ class FreeEntropy:
         ]
 
     def _result(self, solved: Solved[_SaddleState]) -> Saddle:
-        """A solved point as the result that users see, with its replicon if there is a formula."""
+        """Convert a solved point to the public result, with its replicon if there is a formula."""
         state = solved.state
         replicon = None
         if self.replicon is not None:
@@ -366,7 +376,7 @@ class FreeEntropy:
 
 
 def _with_entropy(state: _SaddleState) -> Array:
-    """The errors of the equations of a capacity, (parameters + 1,): Σ is stationary, and 0."""
+    """Return the residual of a capacity, (parameters + 1,): the derivatives of Σ, then Σ itself."""
     return np.append(state.residual, state.entropy)
 
 
@@ -377,10 +387,11 @@ def _followed_to(
     end: float,
     step: float,
 ) -> Solved[_SaddleState]:
-    """The point at the parameter `end` of a branch that is known at `begin`, where it is `first`.
+    """Follow a branch from its point `first` at the parameter `begin` to the parameter `end`.
 
-    `solve_at` gives the point at a parameter from a guess of its unknowns; `step` > 0 is the length
-    of the first step. The last step is shortened, so that `solve_at` gets exactly `end`.
+    `solve_at` returns the point at a given parameter, starting from a guess of its unknowns. `step`
+    > 0 is the length of the first step. The last step is shortened, so that it ends exactly at
+    `end`. Returns the point at `end`.
     """
     if begin == end:
         return first

@@ -56,17 +56,19 @@ class Gardner:
 
 @lru_cache(maxsize=256)
 def gardner(ensemble: Ensemble) -> Gardner:
-    """Gardner's capacity α_c: the most patterns per variable that a rule with all variables holds.
+    """Compute Gardner's capacity α_c, the largest load that a rule with all variables separates.
 
-    With free signs of the weights 1/α_c is the mean square of the violations that are no errors
-    (`_threshold_moments`), at the threshold of the rule that makes it smallest.
+    The load is patterns per variable. With free signs of the weights 1/α_c is the mean square of
+    the violations that are no errors (`_threshold_moments`), at the threshold of the rule that
+    minimises it.
     """
-    threshold = 0.0  # by symmetry, for equal classes
+    threshold = 0.0  # with equal classes, by symmetry
     if ensemble.free_threshold:
         threshold = _best_threshold(ensemble)
     inverse_load_of_free_signs = _threshold_moments(ensemble, threshold).second
-    # With given signs of the weights the capacity is half of that with free ones.
-    share_of_free_signs = ensemble.saturation_density  # ½ or 1
+    # With given signs of the weights the capacity is half of that with free signs. The saturation
+    # density is ½ or 1 in these two cases.
+    share_of_free_signs = ensemble.saturation_density
     return Gardner(
         load=share_of_free_signs / inverse_load_of_free_signs,
         threshold=threshold,
@@ -86,29 +88,30 @@ def l0_load(rho: float, ensemble: Ensemble) -> float:
 
 
 def _best_threshold(ensemble: Ensemble) -> float:
-    """The threshold of the rule at which the capacity α_c with all variables is largest.
+    """Find the threshold of the rule that maximises the capacity α_c with all variables.
 
-    It is the lowest minimum of 1/α_c; there can be several if errors are allowed. Minima are
-    bracketed on a grid of thresholds, by the sign of the slope, and refined by Brent's method.
+    It is the lowest minimum of 1/α_c; with errors there can be several minima. They are bracketed
+    on a grid of thresholds by the sign of the slope, and refined by Brent's method.
     """
 
     def slope(threshold: float) -> float:
-        """Proportional to the derivative of 1/α_c by the threshold."""
+        """The derivative of 1/α_c by the threshold, up to a positive factor."""
         return _threshold_moments(ensemble, threshold).first_by_sign
 
     def inverse_load(threshold: float) -> float:
-        """1/α_c."""
+        """1/α_c at this threshold."""
         return _threshold_moments(ensemble, threshold).second
 
     grid = _threshold_grid(ensemble)
     slopes = [slope(threshold) for threshold in grid]
-    # There is always a minimum, where the slope goes from below zero to above: at the lower end of
-    # the grid almost only the class of sign −1 has violations, and the slope is negative; at the
-    # upper end almost only that of sign 1, and it is positive.
+    # A minimum lies where the slope changes from negative to positive. There always is one: at the
+    # lower end of the grid almost all violations are in the class of sign −1, and the slope is
+    # negative; at the upper end they are in the class of sign 1, and it is positive.
     minima = []
     for i in range(len(grid) - 1):
         if slopes[i] < 0 <= slopes[i + 1]:
-            minima.append(float(brentq(slope, grid[i], grid[i + 1], xtol=1e-15, rtol=1e-14)))
+            minimum = brentq(slope, grid[i], grid[i + 1], xtol=1e-15, rtol=1e-14)
+            minima.append(float(minimum))
     return min(minima, key=inverse_load)
 
 
@@ -138,12 +141,12 @@ class _ThresholdMoments(NamedTuple):
 
 
 def _threshold_moments(ensemble: Ensemble, threshold: float) -> _ThresholdMoments:
-    """First and second moment of the violations that are no errors, over all classes of patterns:
+    """Compute the first and second moment of the violations that are no errors, over all classes:
 
         first_by_sign = Σ_c σ_c f_c M₁(τ_c),    second = Σ_c f_c M₂(τ_c).
 
-    f_c and σ_c are share and sign of class c, τ_c its mean violation in units of |w|, and M_k the
-    moments of `_partial_moments`.
+    f_c is the share of class c, σ_c = ±1 its sign, and τ_c = margin + σ_c·threshold its mean
+    violation in units of |w|. M₁ and M₂ are the moments of `_partial_moments`.
     """
     ceiling = _ceiling(ensemble, threshold)
     first_by_sign = 0.0
@@ -164,16 +167,17 @@ class _PartialMoments(NamedTuple):
 
 
 def _partial_moments(tau: float, ceiling: float) -> _PartialMoments:
-    """First and second moment of x ~ N(τ, 1), counted only where 0 < x < t*, the ceiling.
+    """Compute the moments M₁ = E[x; 0 < x < t*] and M₂ = E[x²; 0 < x < t*] of x ~ N(τ, 1).
 
-    Integration by parts gives, with the normal density φ and M₀ = P(0 < x < t*),
+    The means are over all x, but only 0 < x < t* contributes; t* is the ceiling. Integration by
+    parts gives, with the normal density φ and M₀ = P(0 < x < t*),
 
         M₁ = τM₀ + φ(τ) − φ(t* − τ),    M₂ = τM₁ + M₀ − t*φ(t* − τ).
 
-    The terms of φ(t* − τ) vanish where the ceiling is infinite.
+    If the ceiling is infinite, the terms with φ(t* − τ) vanish.
     """
     density_at_zero = math.exp(-0.5 * tau * tau) / _ROOT_2PI  # φ(τ)
-    if math.isinf(ceiling):
+    if math.isinf(ceiling):  # no errors are allowed
         probability = float(ndtr(tau))  # M₀
         first = tau * probability + density_at_zero
         second = tau * first + probability
@@ -187,21 +191,22 @@ def _partial_moments(tau: float, ceiling: float) -> _PartialMoments:
 
 
 def _ceiling(ensemble: Ensemble, threshold: float) -> float:
-    """t*, the largest violation that is no error, in units of the length |w| of the weights.
+    """Find t*, the largest violation that is no error, in units of the length |w| of the weights.
 
-    The share of larger violations is the error rate that is allowed. t* is ∞ if none is allowed,
-    and 0 where not even this share of the patterns is violated.
+    The share of patterns with larger violations is the error rate that is allowed. If no errors are
+    allowed, t* is ∞. If fewer patterns than allowed are violated at all, t* is 0.
     """
     if not ensemble.error_rate:
         return math.inf
 
     def excess(ceiling: float) -> float:
-        """The share of violations above this ceiling, minus the error rate; it falls with it."""
+        """The share of violations above this ceiling, minus the error rate; it decreases."""
         return _share_above(ceiling, ensemble, threshold) - ensemble.error_rate
 
     if excess(0.0) <= 0:
         return 0.0
-    # No mean violation is above LARGEST_THRESHOLD + margin, and no violation reaches this end.
+    # Mean violations are at most LARGEST_THRESHOLD + margin, and their standard deviation is 1: no
+    # violation reaches this upper end.
     upper_end = 2 * LARGEST_THRESHOLD + ensemble.margin
     return float(brentq(excess, 0.0, upper_end, xtol=1e-15, rtol=1e-14))
 

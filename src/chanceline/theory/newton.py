@@ -39,9 +39,9 @@ def _state_at_start(equations: Callable[[Array], State], start: Array, name: str
 
 
 def check_logarithms(logarithms: Array) -> None:
-    """OutsideDomain if one of these logarithms, (unknowns,), is that of no number to compute with.
+    """Raise OutsideDomain if any of these logarithms, (unknowns,), is too large or too small.
 
-    `exp` of it would overflow, or be so small that products of it underflow.
+    `exp` of such a logarithm would overflow, or be so small that products of it underflow.
     """
     if np.abs(logarithms).max() > _LARGEST_LOG:
         raise OutsideDomain("an order parameter left the range of floating-point numbers")
@@ -60,10 +60,10 @@ class Solved(Generic[State]):
 
 @dataclass(frozen=True)
 class Newton:
-    """Damped Newton.
+    """Damped Newton's method.
 
-    It ends when the residual *and* the step are small, or the residual is small and no step betters
-    it.
+    It ends when the residual *and* the step are small, or when the residual is small and no step
+    improves it.
 
     Parameters
     ----------
@@ -96,38 +96,40 @@ class Newton:
         Parameters
         ----------
         equations
-            Everything that is known at a point; raises OutsideDomain where a point makes no sense.
+            Evaluates everything at a point, (unknowns,), and returns it as a state. Raises
+            OutsideDomain where the equations are not defined.
         start : (unknowns,)
             A point near the solution.
         name
-            What is solved, for the error's sentence.
+            What is solved, for error messages.
         residual
-            Reads the residual off a state, (equations,).
+            Reads the residual from a state, (equations,).
         jacobian
-            Reads the Jacobian off a state, (equations, unknowns); by default it is taken by central
-            differences.
+            Reads the Jacobian from a state, (equations, unknowns). Without it the Jacobian is taken
+            by central differences.
         """
         unknowns = np.array(start, dtype=float)
         state = _state_at_start(equations, unknowns, name)
         problem = _Problem(equations, residual, jacobian)
 
-        # Each turn either accepts the point as the solution or moves it.
+        # Each round moves the point, returns it as the solution, or gives up.
         for iteration in range(1, self.iterations + 1):
             direction = problem.newton_direction(unknowns, state)
             if direction is None:
-                break  # no Newton step from here
+                break  # there is no Newton step from here
             largest_residual = problem.largest_residual(state)
             residual_is_small = largest_residual <= self.tolerance
             step_is_small = direction.length <= self.step_tolerance
+            has_converged = residual_is_small and step_is_small
 
             better_point = None
-            if not (residual_is_small and step_is_small):
+            if not has_converged:
                 better_point = self._shortened_step(problem, direction, unknowns, largest_residual)
             if better_point is not None:
                 unknowns, state = better_point
                 continue
-            # A small residual will do, even if the step is long: where no point is better rounding
-            # allows no smaller residual.
+            # Either the point has converged, or no better point was found. In the second case a
+            # small residual is accepted even if the step is long: rounding allows no smaller one.
             if residual_is_small:
                 return Solved(unknowns, state, iteration, largest_residual, direction.jacobian)
             break
@@ -145,11 +147,12 @@ class Newton:
         unknowns: Array,
         largest_residual: float,
     ) -> tuple[Array, State] | None:
-        """The next point along the direction, and its state, after the longest step that improves.
+        """Search along a Newton step for a better point; return the point and its state, or None.
 
-        The full step, cut to the longest length allowed, is halved until the point lies in the
-        domain and is better than `unknowns`, (unknowns,), where the largest residual is
-        `largest_residual`. None if even a very short step does not improve it.
+        The full step is first cut to the longest length allowed. It is then halved until the new
+        point lies in the domain of the equations and is better than the old one. The old point is
+        `unknowns`, (unknowns,), with the largest absolute residual `largest_residual`. Returns None
+        if even a very short step does not give a better point.
         """
         fraction = min(1.0, self.longest_step / direction.length)
         while fraction > _SMALLEST_FRACTION:
@@ -159,8 +162,8 @@ class Newton:
             except OutsideDomain:
                 fraction /= 2
                 continue
-            # To first order a fraction of the full step removes that fraction of the error. A
-            # quarter of that is enough.
+            # To first order a step of this fraction leaves the share 1 − fraction of the error. The
+            # point counts as better if it removes at least a quarter of what is expected.
             largest_share_left = 1 - fraction / 4
             if problem.is_better(trial_state, largest_share_left, direction, largest_residual):
                 return trial_point, trial_state
@@ -214,10 +217,10 @@ class _Problem(Generic[State]):
         return bool(has_shorter_correction or has_smaller_residual)
 
     def newton_direction(self, unknowns: Array, state: State) -> _Direction | None:
-        """The full Newton step from `unknowns`, (unknowns,), where the equations gave `state`.
+        """Compute the full Newton step from `unknowns`, (unknowns,), where the state is `state`.
 
-        None if there is no such step: the Jacobian is singular or not finite, or a point needed for
-        its central differences lies outside the domain.
+        Returns None if there is no such step: the Jacobian is singular or not finite, or a point
+        that its central differences need lies outside the domain of the equations.
         """
         try:
             jacobian = self._jacobian_at(unknowns, state)

@@ -66,9 +66,9 @@ def can_break(ensemble: Ensemble) -> bool:
 
 
 def check_breaking(ensemble: Ensemble) -> None:
-    """InputError unless one step of breaking is solved for this ensemble.
+    """Raise InputError unless one step of symmetry breaking can be solved for this ensemble.
 
-    It is for free signs of the weights, without errors, and for moderate margins.
+    The equations are solved for weights of free sign, no allowed errors and moderate margins.
     """
     if ensemble.error_rate or ensemble.signed:
         raise InputError(
@@ -83,13 +83,13 @@ def check_breaking(ensemble: Ensemble) -> None:
 
 @lru_cache(maxsize=1)
 def _start_spline() -> CubicSpline:
-    """The solver's points at the capacity with one step of breaking, as a spline in logit ρ.
+    """Interpolate the shipped table of capacities, to start the solver at any density ρ.
 
-    A row of the shipped table has a density ρ and the order parameters (`RSBOrder`) at its
-    capacity. The coordinates that the solver has for them (`pack_order`) are smooth functions of
-    logit ρ, and are interpolated.
+    Each row of the table has a density ρ and the order parameters at its capacity, with one step of
+    symmetry breaking. `pack_order` turns these into the unknowns of Newton's method, a point of
+    shape (coordinates,). The result is a cubic spline that maps logit ρ to such a point.
     """
-    rows = capacity_table()
+    rows = capacity_table()  # by increasing density
     points = []
     for row in rows:
         order = RSBOrder(
@@ -106,9 +106,9 @@ def _start_spline() -> CubicSpline:
 
 
 def start_at(rho: float) -> Array:
-    """A start for one step of breaking where the entropy is 0, (coordinates,), from the table.
+    """Return a start for Newton's method at the one-step capacity of density ρ, (coordinates,).
 
-    It is interpolated; ρ must be a density that the shipped table covers.
+    The start is interpolated in the shipped table; ρ must be a density that the table covers.
     """
     return np.asarray(_start_spline()(logit(rho)))
 
@@ -116,12 +116,14 @@ def start_at(rho: float) -> Array:
 def branch_off(
     branch: RSBBranch, transition: SupportTransition, amplitude: float = _FIRST_AMPLITUDE
 ) -> Solved[RSBState]:
-    """A point of the one-step branch near its beginning, where (p₁ − p₀)/(ρ − p₁) is `amplitude`.
+    """Solve for a point near the beginning of the one-step branch, with a given amplitude.
 
-    p₁ is the overlap of two supports of the same group, p₀ that of different groups. The equation
-    of the break point x is of third order in the amplitude, which is small: it fixes x only once
-    the other equations hold. So x is held first, at its value at the beginning, and then freed. The
-    amplitude is held both times.
+    With one step of symmetry breaking supports fall into groups. The amplitude, which is small
+    here, is (p₁ − p₀)/(ρ − p₁), where p₁ is the overlap of two supports in the same group and p₀
+    that of two in different groups. The equation of the break point x is of third order in the
+    amplitude, so it determines x only if the other equations already hold. Therefore the other
+    equations are solved first, with x held at its value at the beginning; then all are solved, with
+    x free.
     """
     at_first_break = _solved_at_break(branch, transition, amplitude, x=transition.first_break)
     return branch.solve_with(
@@ -132,11 +134,11 @@ def branch_off(
 def _solved_at_break(
     branch: RSBBranch, transition: SupportTransition, amplitude: float, x: float
 ) -> Solved[RSBState]:
-    """A solution near the beginning of the one-step branch, with given amplitude and break point x.
+    """Solve for a point near the beginning of the one-step branch, with given amplitude and x.
 
-    Newton's method holds these two, moves all other coordinates, and solves all equations but that
-    of x. The amplitude is (p₁ − p₀)/(ρ − p₁), with the overlaps p₁ and p₀ of two supports within a
-    group and between groups, and the density ρ.
+    Newton's method holds these two coordinates, moves all others, and solves all equations except
+    that of the break point x. The amplitude is (p₁ − p₀)/(ρ − p₁), with the overlap p₁ of two
+    supports in the same group, p₀ of two in different groups, and the density ρ.
     """
     start = _start_at_break(branch, transition, amplitude, x)
     return branch.solve_with(
@@ -147,15 +149,20 @@ def _solved_at_break(
 def _start_at_break(
     branch: RSBBranch, transition: SupportTransition, amplitude: float, x: float
 ) -> Array:
-    """A point near the beginning of the one-step branch, with this amplitude and break point x.
+    """Return a start for Newton's method near the beginning of the one-step branch, (coordinates,).
 
-    The other coordinates are about right: a start for Newton's method, (coordinates,).
+    With one step of symmetry breaking supports (choices of variables) fall into groups. The start
+    has exactly the given amplitude, (p₁ − p₀)/(ρ − p₁), and break point x. Its other coordinates
+    are only roughly right. p₁ and p₀ are the overlaps of supports in the same group and in
+    different groups, ρ is the density, and 1 − x is the probability that two supports are in the
+    same group.
     """
     if transition.jump is None:
-        # Groups of supports begin with the amplitude 0: take a state without groups.
+        # The groups appear continuously, with amplitude 0: start from the state without groups.
         return start_near_symmetric(branch, transition.critical, amplitude, x)
 
-    # Groups begin by a jump: take the solution there, whose amplitude and x = 1 are near.
+    # The groups appear by a jump: start from the solution at the jump, whose amplitude and break
+    # point (x = 1) are close to those wanted.
     solution_at_jump = transition.jump.static
     start = solution_at_jump.unknowns.copy()
     start[LOG_AMPLITUDE] = np.log(amplitude)
@@ -164,11 +171,12 @@ def _start_at_break(
 
 
 def end_of_branch(branch: RSBBranch) -> Solved[RSBState]:
-    """The capacity with one step of breaking: the solution where the entropy of supports is 0.
+    """Solve for the capacity with one step of breaking, where the entropy of supports is 0.
 
-    The plain ensemble has a start for Newton's method in the shipped table, from which other
-    ensembles are reached in steps. Below the table's densities the branch is followed from its
-    beginning. InputError for a density ρ below 0.0005 or above the table's 0.95.
+    At larger loads no separating support (choice of variables) is left. There are three ways to the
+    solution. For the plain ensemble Newton's method starts from the shipped table. Other ensembles
+    are reached in steps from the plain one. At densities ρ below the table the branch of solutions
+    is followed from its beginning. Raises InputError for ρ below 0.0005 or above the table's 0.95.
     """
     check_broken_density(branch.rho)
     lowest, highest = capacity_table().rho[[0, -1]]
@@ -179,6 +187,8 @@ def end_of_branch(branch: RSBBranch) -> Solved[RSBState]:
         )
     if branch.rho < lowest:
         return _end_from_beginning(branch)
+
+    # The table covers this density.
     start = start_at(branch.rho)
     if branch.ensemble.plain:
         return branch.at_zero_entropy(start)
@@ -186,9 +196,9 @@ def end_of_branch(branch: RSBBranch) -> Solved[RSBState]:
 
 
 def _end_from_beginning(branch: RSBBranch) -> Solved[RSBState]:
-    """The point where the entropy Σ vanishes, by the whole way along the branch from its beginning.
+    """Find the point of the branch where the entropy Σ is 0, by following it from its beginning.
 
-    The first point with Σ ≤ 0 is near enough to start Newton on Σ = 0.
+    The first point with Σ ≤ 0 is close enough to start Newton's method for Σ = 0.
     """
     first = _first_point(branch, transition_at(branch.rho, branch.ensemble))
     points = branch.follow(first, _STEP_TO_LARGER_LOADS, lambda state: state.entropy <= 0)
@@ -196,9 +206,9 @@ def _end_from_beginning(branch: RSBBranch) -> Solved[RSBState]:
 
 
 def _first_point(branch: RSBBranch, transition: SupportTransition) -> Solved[RSBState]:
-    """The point from which the branch is followed, some way from its beginning.
+    """Return the point from which the branch is followed, at some distance from its beginning.
 
-    At the beginning itself the equation of the break point is lost in rounding.
+    At the beginning itself rounding drowns the equation of the break point.
     """
     begin = transition.amplitude
     distance = max(_FIRST_AMPLITUDE, _FIRST_GROWTH * begin)
@@ -221,41 +231,40 @@ def _in_table(rho: float) -> bool:
 
 
 def _end_from_plain(branch: RSBBranch, plain_end: Array) -> Solved[RSBState]:
-    """The capacity with one step of breaking, followed from the plain ensemble to that of `branch`.
+    """Solve for the one-step capacity of an ensemble by steps from the plain ensemble.
 
-    `plain_end` is the solution of the plain ensemble (equal classes, no margin) where the entropy Σ
-    of separating supports vanishes, (coordinates,). Margin and balance (the share of positive
-    patterns) are turned on in steps, and each solution starts the next. The parameter followed is
-    the share of the way that is done.
+    `plain_end`, (coordinates,), is the capacity of the plain ensemble (equal classes, no margin),
+    where the entropy Σ of separating supports is 0. Margin and balance (the share of positive
+    patterns) change from their plain values to those of `branch` in steps. Each solution starts the
+    next. The parameter of the steps is the share of the way: 0 is the plain ensemble, 1 the goal.
     """
-    # A free threshold is one more coordinate, the last, which the plain ensemble does not have. It
-    # is 0 for equal classes: a start for the first point, one step away from them.
+    # An ensemble with a free threshold has the threshold as one more coordinate, the last. Near
+    # equal classes it is close to 0.
     start = plain_end
     if branch.ensemble.free_threshold:
         start = np.append(plain_end, 0.0)
 
     def solve_at(share: float, guess: Array) -> Solved[RSBState]:
-        """The point where Σ vanishes, of the ensemble at this share of the way."""
+        """The capacity of the ensemble at this share of the way; `guess` starts Newton's method."""
         ensemble = _ensemble_on_the_way(share, branch.ensemble)
         return RSBBranch(branch.rho, branch.steps, ensemble).at_zero_entropy(guess)
 
-    # The last step may pass share 1; the ensemble is the one wanted from there on.
-    return last_point(
-        follow(
-            solve_at,
-            first=solve_at(_FIRST_SHARE, start),
-            begin=_FIRST_SHARE,
-            step=_FIRST_SHARE,
-            until=lambda point: point.state.ensemble == branch.ensemble,
-            smallest=_SMALLEST_SHARE,
-        )
+    # The last step may pass share 1, where the ensemble stays the one wanted.
+    points = follow(
+        solve_at,
+        first=solve_at(_FIRST_SHARE, start),
+        begin=_FIRST_SHARE,
+        step=_FIRST_SHARE,
+        until=lambda point: point.state.ensemble == branch.ensemble,
+        smallest=_SMALLEST_SHARE,
     )
+    return last_point(points)
 
 
 def _ensemble_on_the_way(share: float, wanted: Ensemble) -> Ensemble:
-    """An ensemble between the plain one (share 0) and the one wanted (share 1 and beyond).
+    """Return an ensemble between the plain one (share 0) and `wanted` (share 1 and beyond).
 
-    The margin, and the logit of the balance (the share of positive patterns), grow from 0 in
+    The margin and the logit of the balance (the share of positive patterns) increase from 0 in
     proportion to the share.
     """
     if share >= 1:
@@ -267,19 +276,21 @@ def _ensemble_on_the_way(share: float, wanted: Ensemble) -> Ensemble:
 
 
 class BrokenStart(NamedTuple):
-    """A point of the branch near a load."""
+    """A start for the one-step solution at a load: a point of the branch near this load."""
 
     point: Array  # (coordinates,)
-    hold_breaks: bool  # whether its break point is as good as its equation would make it
+    # Whether the solver keeps the break point of this start, because rounding drowns its equation.
+    hold_breaks: bool
 
 
 def start_at_load(alpha: float, branch: RSBBranch) -> BrokenStart | None:
-    """A start for the one-step solution at load α: a point of the branch near to it.
+    """Find a start for the one-step solution at load α: a point of the branch near this load.
 
-    α must lie above the load where the branch begins. None where it is so near to that load that
-    the broken solution cannot be told from the symmetric one.
+    α must lie above the load where the branch begins. Returns None if α is so close to that load
+    that the solution with groups cannot be distinguished from the one without groups.
     """
-    # Follow the branch back from its end if α is nearer to that, and the shipped table has it.
+    # If the shipped table gives the end of the branch and α is nearer to the end than to the
+    # beginning, follow the branch back from its end.
     transition = transition_at(branch.rho, branch.ensemble)
     if branch.ensemble.plain and _in_table(branch.rho):
         end = end_of_branch(branch)
@@ -287,7 +298,8 @@ def start_at_load(alpha: float, branch: RSBBranch) -> BrokenStart | None:
         if alpha > middle_load:
             return _start_by_following(alpha, branch, end)
 
-    # Else from its first point, some way from the beginning; before that one there is another way.
+    # Otherwise follow the branch from its first point, at some distance from the beginning. Loads
+    # between the beginning and the first point need a method of their own.
     first = _first_point(branch, transition)
     if alpha >= first.state.alpha:
         return _start_by_following(alpha, branch, first)
@@ -297,45 +309,49 @@ def start_at_load(alpha: float, branch: RSBBranch) -> BrokenStart | None:
 def _start_before_first_point(
     alpha: float, branch: RSBBranch, transition: SupportTransition, first: Solved[RSBState]
 ) -> BrokenStart | None:
-    """A start at load α on the first piece of the one-step branch, from its beginning to `first`.
+    """Find a start at a load α between the beginning of the one-step branch and the point `first`.
 
-    On this piece the load grows with the amplitude (p₁ − p₀)/(ρ − p₁), p₁ and p₀ being the overlaps
-    of supports within and between groups. None where the amplitude is too small to resolve.
+    Here the load increases with the amplitude (p₁ − p₀)/(ρ − p₁), where p₁ is the overlap of two
+    supports in the same group and p₀ that of two in different groups. Brent's method finds the
+    amplitude at load α. Returns None if this amplitude is too small to be resolved.
     """
-    amplitude_at_beginning = transition.amplitude  # 0, or more after a jump
+    amplitude_at_beginning = transition.amplitude  # 0, or positive if the branch begins by a jump
     lowest = max(amplitude_at_beginning, _UNRESOLVED_AMPLITUDE)
     highest = float(np.exp(first.unknowns[LOG_AMPLITUDE]))
 
-    def excess(amplitude: float) -> float:
+    def excess_load(amplitude: float) -> float:
         """The load of the point with this amplitude, minus α."""
         point = _start_near_beginning(branch, transition, amplitude).point
         return branch.equations(point).alpha - alpha
 
-    if excess(lowest) < 0:
-        amplitude = brentq(excess, lowest, highest, rtol=_TOLERANCE_OF_AMPLITUDE)
+    if excess_load(lowest) < 0:
+        amplitude = brentq(excess_load, lowest, highest, rtol=_TOLERANCE_OF_AMPLITUDE)
         return _start_near_beginning(branch, transition, amplitude=float(amplitude))
 
-    # The amplitude at load α is not above the lowest one.
+    # Even the point of the lowest amplitude has a load of at least α. If smaller amplitudes exist
+    # on the branch, load α belongs to one of them, which is too small to be resolved.
     if lowest > amplitude_at_beginning:
-        return None  # it lies between that at the beginning and the lowest we can resolve
-    # The lowest one is the beginning itself, and so is α, within rounding.
+        return None
+    # Otherwise the point of the lowest amplitude is the beginning of the branch, and α exceeds its
+    # load only within rounding.
     return _start_near_beginning(branch, transition, lowest)
 
 
 def _start_near_beginning(
     branch: RSBBranch, transition: SupportTransition, amplitude: float
 ) -> BrokenStart:
-    """The point of a given amplitude on the first piece of the one-step branch.
+    """Solve for the point with a given amplitude, between beginning and first point of the branch.
 
-    The amplitude is (p₁ − p₀)/(ρ − p₁), p₁ and p₀ being the overlaps of supports (choices of
-    variables) within and between groups.
+    The amplitude is (p₁ − p₀)/(ρ − p₁), where p₁ is the overlap of two supports (choices of
+    variables) in the same group, p₀ that of two in different groups, and ρ the density.
     """
     if amplitude >= _SMALLEST_AMPLITUDE:
         point = branch_off(branch, transition, amplitude).unknowns
         return BrokenStart(point, hold_breaks=False)
 
-    # At smaller amplitudes the equation of the break point x is lost in rounding: its terms are of
-    # third order in the amplitude. There x is interpolated, and the other equations are solved.
+    # The equation of the break point x has terms of third order in the amplitude. At such small
+    # amplitudes rounding drowns them: x is interpolated and held, and only the other equations are
+    # solved.
     x = _interpolated_break(branch, transition, amplitude)
     point = _solved_at_break(branch, transition, amplitude, x).unknowns
     return BrokenStart(point, hold_breaks=True)
@@ -344,10 +360,11 @@ def _start_near_beginning(
 def _interpolated_break(
     branch: RSBBranch, transition: SupportTransition, amplitude: float
 ) -> float:
-    """The break point x at an amplitude that is too small for the equation of x.
+    """Interpolate the break point x at an amplitude that is too small for the equation of x.
 
-    It lies on the line between two amplitudes: that at the beginning of the branch, which is not
-    above `amplitude`, and the smallest at which the equation of x can be solved.
+    The interpolation is linear in the amplitude. Its lower end is the beginning of the branch,
+    whose amplitude is at most `amplitude`. Its upper end is the smallest amplitude at which the
+    equation of x can be solved.
     """
     begin = transition.amplitude
     x_at_begin = transition.first_break
@@ -356,19 +373,23 @@ def _interpolated_break(
     return (1 - share_of_range) * x_at_begin + share_of_range * x_at_smallest
 
 
-def _start_by_following(alpha: float, branch: RSBBranch, first: Solved[RSBState]) -> BrokenStart:
-    """A start at load α, by following the one-step branch from its solution `first`.
+def _start_by_following(
+    alpha: float, branch: RSBBranch, from_point: Solved[RSBState]
+) -> BrokenStart:
+    """Find a start at load α by following the one-step branch from a known solution.
 
-    The branch is followed to larger or smaller loads until the load passes α. The start is
-    interpolated between the last two solutions.
+    `from_point` is the known solution. The branch is followed to larger or smaller loads until the
+    load passes α. The start is interpolated linearly in the load between the last two solutions.
     """
-    first_load = first.state.alpha
-    if alpha == first_load:
-        return BrokenStart(first.unknowns, hold_breaks=False)
-    if alpha > first_load:
-        before, after = _solutions_around_load(alpha, branch, first)
+    known_load = from_point.state.alpha
+    if alpha == known_load:
+        return BrokenStart(from_point.unknowns, hold_breaks=False)
+    if alpha > known_load:
+        before, after = _solutions_around_load(alpha, branch, from_point)
     else:
-        points = branch.follow(first, _STEP_TO_SMALLER_LOADS, lambda state: state.alpha <= alpha)
+        points = branch.follow(
+            from_point, _STEP_TO_SMALLER_LOADS, until=lambda state: state.alpha <= alpha
+        )
         before, after = last_two_points(points)
 
     share = (alpha - before.state.alpha) / (after.state.alpha - before.state.alpha)
@@ -379,19 +400,22 @@ def _start_by_following(alpha: float, branch: RSBBranch, first: Solved[RSBState]
 def _solutions_around_load(
     alpha: float, branch: RSBBranch, start: Solved[RSBState]
 ) -> tuple[Solved[RSBState], Solved[RSBState]]:
-    """Two neighbouring solutions of the one-step branch, with α between their loads.
+    """Return two neighbouring solutions of the one-step branch whose loads enclose α.
 
-    The branch is followed from `start`, at a smaller load, until the load passes α. InputError
-    where before that it is far beyond its end, where no support is left.
+    The branch is followed from the solution `start`, whose load is smaller than α, until the load
+    reaches α. Raises InputError if the branch first gets far beyond its end, the load where the
+    entropy of separating supports becomes negative.
     """
 
     def has_arrived(state: RSBState) -> bool:
-        """Whether the load is reached."""
+        """Whether the load has reached α."""
         return state.alpha >= alpha
 
-    points = branch.follow(
-        start, _STEP_TO_LARGER_LOADS, lambda state: has_arrived(state) or _is_far_beyond_end(state)
-    )
+    def must_stop(state: RSBState) -> bool:
+        """Whether the load has reached α, or the branch is no longer followed."""
+        return has_arrived(state) or _is_far_beyond_end(state)
+
+    points = branch.follow(start, _STEP_TO_LARGER_LOADS, until=must_stop)
     before, last = last_two_points(points)
     if not has_arrived(last.state):
         raise InputError(
@@ -402,10 +426,11 @@ def _solutions_around_load(
 
 
 def _is_far_beyond_end(state: RSBState) -> bool:
-    """Whether a point lies far beyond the end of the one-step branch, where no support is left.
+    """Return whether a point lies far beyond the end of the one-step branch.
 
-    The entropy is well below 0 there, or the break point is small: in the shipped table it is at
-    least 0.3 at the end of a branch, and it falls from there.
+    At the end of the branch the entropy of separating supports is 0, and no support is left beyond.
+    A point is far beyond if its entropy is well below 0 or its break point is small. In the shipped
+    table the break point at the end of a branch is at least 0.3, and it decreases from there on.
     """
     (break_point,) = state.order.x
     return break_point < _SMALLEST_BREAK or state.entropy < _LOWEST_ENTROPY

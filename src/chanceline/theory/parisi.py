@@ -62,37 +62,39 @@ def uniform_grid(reach: float, step: float) -> Grid:
 def focused_grid(reach: float, fine: float, coarse: float, focus: float) -> Grid:
     """A grid from −reach to reach with `fine` steps up to |u| = `focus` and `coarse` ones beyond.
 
-    The nodes are u(τ) at whole numbers τ. With an abrupt change of the step the trapezoidal rule
-    would lose its exponential convergence: so the step rises smoothly, over a width w of τ,
+    The nodes are u(τ) at all integers τ from −n to n. An abrupt change of the step would destroy
+    the exponential convergence of the trapezoidal rule. The step du/dτ therefore rises smoothly
+    from `fine` to `coarse`, over a width w of τ:
 
         du/dτ = fine + (coarse − fine) tanh²(τ/w),
         u     = coarse·τ − (coarse − fine) w tanh(τ/w).
     """
     if coarse <= fine:
         return uniform_grid(reach, coarse)
-    # Up to |u| = focus there are at most focus/fine steps. With w three times that number, τ/w is
-    # at most 1/3 there, and tanh²(τ/w) at most 0.10: the step is still nearly `fine`.
+    # At most focus/fine steps lie between 0 and |u| = focus. If w is three times this number, then
+    # |τ/w| ≤ 1/3 and tanh²(τ/w) ≤ 0.10 there: the step is still nearly `fine`.
     width = _WIDTHS_OF_FOCUS * focus / fine  # w
 
-    # As tanh < 1, u(τ) is above coarse·τ − shortfall: the nodes pass `reach` where this does.
+    # Because tanh < 1, u(τ) > coarse·τ − shortfall for τ > 0. The number n of nodes on each side is
+    # chosen so that this lower bound reaches `reach`.
     shortfall = (coarse - fine) * width
-    n_half = int(np.ceil((reach + shortfall) / coarse))  # nodes on either side of 0
+    n_side = int(np.ceil((reach + shortfall) / coarse))  # n
 
-    tau = np.arange(-n_half, n_half + 1, dtype=float)
-    bend = np.tanh(tau / width)
+    tau = np.arange(-n_side, n_side + 1, dtype=float)
+    tanh_tau = np.tanh(tau / width)
     return Grid(
-        nodes=coarse * tau - shortfall * bend,  # u
-        spacing=fine + (coarse - fine) * bend**2,  # du/dτ
+        nodes=coarse * tau - shortfall * tanh_tau,  # u
+        spacing=fine + (coarse - fine) * tanh_tau**2,  # du/dτ
     )
 
 
 def gaussian_steps(variances: Array) -> Array:
-    """The largest step on the grid of each level that its Gaussians allow, (levels,).
+    """Return the largest step on the grid of each level that its Gaussians allow, (levels,).
 
-    Two Gaussians are summed on the grid of level i: the one from the level below, of variance
-    v_i − v_{i−1}, and the one to the level above, of variance v_{i+1} − v_i. The narrower one sets
-    the step. `variances` are v₀ … v_k, (levels,); the first Gaussian has the variance v₀, and there
-    is none above the top level.
+    Two Gaussians are summed on the grid of level i: the one from the level below, of the variance
+    v_i − v_{i−1}, and the one to the level above, of variance v_{i+1} − v_i. The narrower one
+    limits the step. `variances` are v₀ … v_k, (levels,). The Gaussian of the lowest level has the
+    variance v₀, and there is none above the top level.
     """
     steps_from_below = np.sqrt(np.diff(variances, prepend=0.0)) / POINTS_PER_GAUSSIAN
     steps_to_above = np.append(steps_from_below[1:], np.inf)
@@ -222,31 +224,37 @@ def recurse(  # noqa: PLR0913
     breaks: Array,
     centre: float = 0.0,
 ) -> Recursion:
-    """Parisi's recursion: functions g_i of a field u, and its weights P_i, on levels i = 0 … k.
+    """Evaluate Parisi's recursion on levels i = 0 … k: functions g_i of a field u, and weights P_i.
 
-    From g_k, which is given, the functions go down by averages over Gaussians N, and the weights go
-    up from P₀, a Gaussian of variance v₀, by the probabilities T_i of going from u to u':
+    The function g_k on the top level is given. The functions below are computed downwards, from
+    level i to level i − 1, by averages over a Gaussian N:
 
-        g_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; v_i − v_{i−1}) exp[x_i g_i(u')],    P_i = P_{i−1}T_i.
+        g_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; v_i − v_{i−1}) exp[x_i g_i(u')].
+
+    The integrand divided by the integral is a transition probability T_i(u → u'). The weights P_i,
+    the distribution of the field on each level, are then computed upwards: P₀ is a Gaussian of
+    variance v₀, and P_i(u') = ∫du P_{i−1}(u) T_i(u → u').
 
     Parameters
     ----------
     grids
-        The grid of each level, 0 … k.
+        The grid of each level, k + 1 of them, level 0 first.
     top_values, top_slopes : (nodes,)
-        g_k and its slope on the last grid.
+        g_k and its derivative, at the nodes of the last grid.
     variances : (k + 1,)
-        v₀ … v_k of the field, ascending.
+        v₀ < … < v_k, the variance of the field on each level.
     breaks : (k,)
-        Break points x₁ … x_k, ascending between 0 and 1.
+        Break points x₁ < … < x_k, between 0 and 1.
     centre
-        Mean of P₀.
+        Mean of the Gaussian P₀.
     """
+    # Downwards: the functions, their slopes, and the transitions T₁ … T_k.
     levels = _descend(grids, top_values, top_slopes, variances, breaks)
 
+    # Upwards: the weights. `push` takes the weights of a level to the level above.
     bottom_weight = _gaussian_weight(grids[0], centre, variance=variances[0])
     weights = [bottom_weight]
-    for transition in levels.transitions:  # T₁ … T_k
+    for transition in levels.transitions:
         weights.append(transition.push(weights[-1]))
     return Recursion(
         values=tuple(levels.values),
@@ -276,12 +284,13 @@ class _Levels(NamedTuple):
 def _descend(
     grids: list[Grid], top_values: Array, top_slopes: Array, variances: Array, breaks: Array
 ) -> _Levels:
-    """The way down of Parisi's recursion: from g_k and its slope to those of all levels.
+    """Compute the functions g_i of Parisi's recursion and their slopes, from level k down to 0.
 
-    Each slope is the average of the slope above over the probabilities T_i of going up:
+    A step from level i to i − 1 also gives the probabilities T_i(u → u') of going up from a field u
+    on level i − 1 to u' on level i. The slope on the lower level is the average of the slope above:
     g_{i−1}'(u) = ∫du' T_i(u → u') g_i'(u'). The parameters are those of `recurse`.
     """
-    # Level i is put before the levels above it: so the first items are those of the level above.
+    # Every new level is inserted at the front of the lists, so index 0 is the lowest level so far.
     levels = _Levels(values=[top_values], slopes=[top_slopes], transitions=[])
     for i in range(len(breaks), 0, -1):
         values, transition = _step_down(
@@ -301,14 +310,15 @@ def _descend(
 def _step_down(
     lower_nodes: Array, upper: Grid, upper_values: Array, variance: float, break_point: float
 ) -> tuple[Array, Transition]:
-    """The function on one level at its nodes u, from that on the level above, g at the nodes u':
+    """Compute the function on one level from the function g on the level above, at the nodes u:
 
         (1/x) ln ∫du' N(u' − u) exp[x g(u')],    x = `break_point`.
 
-    N is the Gaussian of this variance. The second result is the integrand over the integral, the
-    probabilities of going from u to u'.
+    N is the Gaussian density of this variance, and g is given at the nodes u' of `upper`. The
+    second result is the integrand divided by the integral: the probabilities of going from u to u'.
     """
-    # The integral is a sum over u': this is the logarithm of the spacing du' times the norm of N.
+    # The integral becomes a sum over the nodes u'. Each term has the factor du' times the prefactor
+    # of the Gaussian N; this is the logarithm of that factor, (columns,).
     log_measure = np.log(upper.spacing / np.sqrt(2 * np.pi * variance))
     log_integral, transition = _transition(
         lower_nodes=lower_nodes,
@@ -322,13 +332,15 @@ def _step_down(
 def _transition(
     lower_nodes: Array, upper_nodes: Array, variance: float, exponent: Array
 ) -> tuple[Array, Transition]:
-    """For each lower node u the logarithm of a Gaussian sum over the upper nodes u', (rows,):
+    """Compute, for each lower node u, the logarithm of a Gaussian sum over the upper nodes u':
 
         ln Σ_u' e^{exponent(u') − (u' − u)²/(2·variance)}.
 
-    The terms over their sum are the probabilities of going from u to u', the second result. Far
-    from its diagonal this matrix (lower nodes, upper nodes) is negligible: it is made in blocks of
-    rows u, each with the columns u' that count. Nodes ascend; `exponent` is (columns,).
+    The first result has these logarithms, (rows,). The second result has the terms divided by their
+    sum, which are the probabilities of going from u to u'. They form a matrix with a row for each u
+    and a column for each u', which is negligible far from its diagonal. It is therefore computed
+    and stored in blocks of rows, each with only the columns that matter. Nodes are ascending, and
+    `exponent` is (columns,).
     """
     n_rows = len(lower_nodes)
     log_sums = np.empty(n_rows)
@@ -357,19 +369,20 @@ def _log_sums_and_shares(log_terms: Array) -> tuple[Array, Array]:
 def _columns_that_count(
     lower_nodes: Array, upper_nodes: Array, variance: float, exponent: Array
 ) -> slice:
-    """The columns whose terms e^{exponent(u') − (u' − u)²/(2·variance)} count in a block of rows.
+    """Return the columns whose terms are not negligible in a block of rows, as a slice.
 
-    Rows are the nodes u of `lower_nodes`, columns the nodes u' of `upper_nodes`, both ascending;
-    `exponent` has a value for each column. A term counts if it is not negligible beside the largest
-    one of its row. When u grows, the Gaussian favours larger u' and the terms that count move up:
-    so it is enough to look for the first that counts in the first row and the last that counts in
-    the last row.
+    The terms are e^{exponent(u') − (u' − u)²/(2·variance)}. Rows are the nodes u of `lower_nodes`,
+    columns the nodes u' of `upper_nodes`, both ascending; `exponent` is (columns,). A term is
+    negligible if it is much smaller than the largest term of its row. As u grows, the Gaussian
+    favours larger u', and the range of terms that count moves up. Therefore the slice begins at the
+    first term that counts in the first row and ends at the last term that counts in the last row.
     """
     first_and_last_row = lower_nodes[[0, -1], None]
     log_terms = exponent - (first_and_last_row - upper_nodes) ** 2 / (2 * variance)  # (2, columns)
     counts = log_terms >= log_terms.max(axis=1, keepdims=True) - _NEGLIGIBLE_LOG
 
-    # argmax of truth values is the position of the first True; from the end for the last row.
+    # argmax of a Boolean array is the position of its first True. The last row is read backwards,
+    # and the position is the number of negligible columns at its end.
     first_column = int(counts[0].argmax())
     n_negligible_at_end = int(counts[1, ::-1].argmax())
     return slice(first_column, len(upper_nodes) - n_negligible_at_end)

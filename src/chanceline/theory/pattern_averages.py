@@ -43,28 +43,33 @@ class PatternParameters(NamedTuple):
 
 
 def class_laws(ensemble: Ensemble, parameters: PatternParameters, step: float) -> list[ClassLaw]:
-    """The law of a pattern (`pattern_law`) in each class, at the nodes z of the average ∫Dz.
+    """Evaluate `pattern_law`, the law of a pattern, for each class of patterns at quadrature nodes.
 
-    Order parameters that are Duals give laws that are. OutsideDomain, which tells a solver to take
-    a shorter step, where they make no sense. `step` is that of the quadrature.
+    The result has one `ClassLaw` for each class. Its nodes z, (nodes,), are those of the average
+    ∫Dz over the standard Gaussian field z of a pattern. `step` is the step of the quadrature. If
+    the order parameters are Duals, numbers with derivatives, the laws carry derivatives. Raises
+    OutsideDomain, which makes a solver take a shorter step, if the order parameters have no
+    meaning.
     """
-    # The integral does not depend on where its nodes lie: they need no derivatives.
+    # The nodes are chosen from the plain values: the integral does not depend on where its nodes
+    # lie, so they need no derivatives.
     plain_parameters = PatternParameters._make(map(value_of, parameters))
     _check_domain(plain_parameters)
 
     root_q0 = sqrt(parameters.q0)
     laws_of_classes = []
     for share, sign, offset in ensemble.offsets(parameters.rho, parameters.threshold):
-        # Every class has nodes of its own, fine where its functions change.
+        # Each class has its own nodes, dense where its functions change quickly.
         rule = _rule_for_class(value_of(offset), plain_parameters, step)
-        mean_violation = root_q0 * rule.nodes + offset  # of a pattern of field z, (nodes,)
+        mean_violation = root_q0 * rule.nodes + offset  # of a pattern with field z, (nodes,)
         law = pattern_law(
             mu=mean_violation,
             s2=parameters.s2,
             chi=parameters.chi,
             ceiling=parameters.ceiling,
         )
-        class_weights = share * rule.weights  # sums over the nodes of all classes are means
+        # With the share of the class as a factor, a sum over the classes is a mean over patterns.
+        class_weights = share * rule.weights
         laws_of_classes.append(
             ClassLaw(sign=sign, law=law, nodes=rule.nodes, weights=class_weights)
         )
@@ -87,21 +92,23 @@ def _check_domain(parameters: PatternParameters) -> None:
 
 
 def _rule_for_class(offset: float, parameters: PatternParameters, step: float) -> GaussianRule:
-    """Nodes and weights of ∫Dz, fine where ln A(μ) changes quickly, at μ = √q₀ z + offset.
+    """Choose nodes z and weights of ∫Dz, dense where ln A(μ) changes quickly, μ = √q₀ z + offset.
 
-    A(μ) is the mean weight of a pattern of mean violation μ. It changes around μ = 0, over the
-    standard deviation s of violations, and where errors begin. `step` is that of the quadrature.
+    A(μ) is the mean weight of a pattern with mean violation μ. It changes around μ = 0, over the
+    standard deviation s of violations, and where errors begin to outweigh corrections. `step` is
+    the step of the quadrature.
     """
     if parameters.q0 == 0:
         return rule_for(1.0, step)  # μ is the same for all z
 
-    # Positions and lengths in μ become those in z.
-    mu_per_z = np.sqrt(parameters.q0)
+    # The change around μ = 0. Positions and lengths in μ are converted to z.
+    mu_per_z = np.sqrt(parameters.q0)  # dμ/dz
     edge_centre = -offset / mu_per_z  # where μ = 0
-    edge_width = np.sqrt(parameters.s2) / mu_per_z  # s
+    edge_width = np.sqrt(parameters.s2) / mu_per_z  # s, in units of z
     if np.isinf(parameters.ceiling):  # no errors are allowed
         return rule_for(edge_width, step, centre=edge_centre)
 
+    # The change where errors begin. One rule resolves both.
     errors_begin = _where_errors_begin(parameters)
     errors_centre = (errors_begin.mu - offset) / mu_per_z
     errors_width = errors_begin.width / mu_per_z
@@ -175,29 +182,32 @@ def pattern_means(
 
 
 def _means_of_class(class_law: ClassLaw, kappa_over_rho: Numbers) -> PatternMeans:
-    """The means over the patterns of one class, each times the share f_c of the class.
+    """Compute the means over the patterns of one class, each times the share f_c of the class.
 
-    `class_law.law` has the law of a pattern at each node z, and `class_law.mean` averages over z.
-    `kappa_over_rho` is κ/ρ with κ = margin·√ρ, ρ the density.
+    `class_law.law` is the law of a pattern at each node z, and `class_law.mean` averages over z and
+    multiplies by f_c. In the formulas R₁ and R₂ are the first two moments of the correction of a
+    pattern, and A is its mean weight. `kappa_over_rho` is κ/ρ with κ = margin·√ρ and the density ρ.
     """
     law = class_law.law
-    mean_correction = class_law.mean(law.mean_correction)  # R₁, how much violations are corrected
-    wrong = 0.0
+    mean_correction = class_law.mean(law.mean_correction)  # R₁
+    wrong = 0.0  # the share of errors
     if np.isfinite(value_of(law.ceiling)):  # errors are allowed
         wrong = class_law.mean(law.p_wrong)
-    net_tight = class_law.mean(law.net_p_tight)
+    net_tight = class_law.mean(law.net_p_tight)  # the share of tight patterns, corrected for errors
 
-    # No equation is solved for the last four means, of stability: they need no derivatives.
+    # The last four means describe stability. They enter no equation that Newton's method solves, so
+    # they are computed without derivatives.
     plain_law = law.without_differentials()
     p_tight = plain_law.p_tight
     curvature = plain_law.curvature  # g'', of the log-weight g = ln A
     return PatternMeans(
+        # p₊ − v*e* + κR₁/ρ; times the load it is the share of variables with a nonzero weight.
         effective_tight=net_tight + kappa_over_rho * mean_correction,
-        mean_correction_square=class_law.mean(square(law.mean_correction)),
-        correction_variance=class_law.mean(law.correction_variance),
+        mean_correction_square=class_law.mean(square(law.mean_correction)),  # R₁²
+        correction_variance=class_law.mean(law.correction_variance),  # R₂ − R₁²
         correction_by_sign=class_law.sign * mean_correction,
         wrong=wrong,
-        log_mean_weight=class_law.mean(law.log_mean_weight),
+        log_mean_weight=class_law.mean(law.log_mean_weight),  # ln A
         tight=class_law.mean(p_tight),
         curvature_square=class_law.mean(curvature**2),
         tight_square=class_law.mean(p_tight**2),

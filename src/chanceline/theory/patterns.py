@@ -94,15 +94,16 @@ class PatternLaw(NamedTuple):
 
 
 def pattern_law(mu: Numbers, s2: Numbers, chi: Numbers, ceiling: Numbers = np.inf) -> PatternLaw:
-    """The mean weight A(μ) of one pattern, and the distribution of its correction T.
+    """Compute the mean weight A(μ) of a pattern, and the distribution of its correction T.
 
-    The rule violates the constraint of the pattern by v ~ N(μ, s²), and each v has a weight:
+    The rule violates the constraint of the pattern by v ~ N(μ, s²). Each v has a weight:
 
         satisfied   v < 0         weight 1              T = 0, nothing is corrected,
         tight       0 < v < v*    weight e^{−v²/2χ}     T = v, all of it is corrected,
         wrong       v > v*        weight e^{−v*²/2χ}    T = 0, the pattern is left as an error.
 
-    Averages of T are over v with these weights, divided by A.
+    A is the mean of the weight over v. Probabilities of the three cases and moments of T are taken
+    with the density of v times the weight, divided by A.
 
     Parameters
     ----------
@@ -111,15 +112,16 @@ def pattern_law(mu: Numbers, s2: Numbers, chi: Numbers, ceiling: Numbers = np.in
     s2
         s² > 0, the variance of v.
     chi
-        χ, the response: positive for patterns, but the formulas hold for χ < −s², too.
+        χ, the response. It is positive for patterns, but the formulas also hold for χ < −s².
     ceiling
-        v*, the largest violation that is corrected; infinite where no errors are allowed.
+        v*, the largest violation that is corrected; infinite if no errors are allowed.
     """
-    # The density of v times e^{−v²/2χ} is a Gaussian again, of standard deviation σ'.
+    # The density of v times e^{−v²/2χ} is proportional to a Gaussian of standard deviation σ'.
     tilted = _tilted_gaussian(mu, s2, chi)
 
-    # The law of X = T/σ' and its two moments.
-    no_errors_allowed = np.isinf(value_of(ceiling))  # `value_of`, as the ceiling may be a Dual
+    # The distribution of X = T/σ', its mean and its variance. `value_of` drops the derivatives of a
+    # ceiling that is a Dual.
+    no_errors_allowed = np.isinf(value_of(ceiling))
     if no_errors_allowed:
         scaled_law = _scaled_law_without_errors(mu, s2, tilted)
     else:
@@ -127,7 +129,7 @@ def pattern_law(mu: Numbers, s2: Numbers, chi: Numbers, ceiling: Numbers = np.in
         scaled_law = _scaled_law_with_errors(mu, s2, tilted, ceiling, price=price)
     scaled_moments = _mean_and_variance(scaled_law)
 
-    # From X back to T = σ'X. Probabilities are the same for both.
+    # Convert X back to T = σ'X; probabilities stay the same.
     return PatternLaw(
         log_mean_weight=scaled_law.log_mean_weight,
         p_tight=scaled_law.p_tight,
@@ -137,7 +139,7 @@ def pattern_law(mu: Numbers, s2: Numbers, chi: Numbers, ceiling: Numbers = np.in
         chi=chi,
         p_wrong=scaled_law.p_wrong,
         ceiling=ceiling,
-        # v* times the density of v there: the same in any unit of length.
+        # v* times the density of v at v*, a product that does not depend on the unit of length.
         ceiling_density=scaled_law.top * scaled_law.density_at_top,
     )
 
@@ -152,9 +154,10 @@ class _TiltedGaussian(NamedTuple):
 
 
 def _tilted_gaussian(mu: Numbers, s2: Numbers, chi: Numbers) -> _TiltedGaussian:
-    """The Gaussian N(v; μ, s²) times e^{−v²/2χ}: C times the Gaussian of mean tσ' and variance σ'².
+    """Return C, mean and variance of the Gaussian that N(v; μ, s²) e^{−v²/2χ} is proportional to.
 
-    Completing the square in v gives
+    The product is C times the Gaussian of mean tσ' and variance σ'². Completing the square in v
+    gives
 
         σ'² = s²/(1 + r),    t = μσ'/s²,    C = e^{−rt²/2}/√(1 + r),    r = s²/χ.
     """
@@ -215,21 +218,22 @@ def log_pattern_weight(mu: Numbers, s2: Numbers, chi: Numbers) -> Numbers:
 
 
 def _scaled_law_without_errors(mu: Numbers, s2: Numbers, tilted: _TiltedGaussian) -> _ScaledLaw:
-    """The distribution of X = T/σ', the scaled correction of a pattern, without errors.
+    """Compute the distribution of X = T/σ', the scaled correction of a pattern, without errors.
 
-    A pattern with the violation v ~ N(μ, s²) is satisfied (v < 0, correction T = 0) or tight
-    (v > 0, T = v). Among tight patterns v is the part above 0 of the Gaussian `tilted`, which has
-    the mean tσ' and the standard deviation σ'.
+    A pattern with the violation v ~ N(μ, s²) is either satisfied (v < 0, correction T = 0) or tight
+    (v > 0, T = v). Among tight patterns v has the Gaussian density `tilted`, of mean tσ' and
+    standard deviation σ', cut off below 0.
     """
-    # The weights of the two cases add up to the mean weight A; each divided by A is a probability.
-    # All is done in logarithms, as each weight may underflow.
+    # The weights of the two cases add up to the mean weight A, and each divided by A is the
+    # probability of its case. Logarithms are used because the weights may underflow.
     log_weights = _log_weights(mu, s2, tilted)
     log_mean_weight = logaddexp(log_weights.satisfied, log_weights.tight)  # ln A
     p_tight = exp(log_weights.tight - log_mean_weight)
     p_satisfied = exp(log_weights.satisfied - log_mean_weight)
 
-    # The weight of v is C times the Gaussian, so the density of X > 0 is C/A times a normal one of
-    # mean t and variance 1. Nothing cuts it above: `top` keeps its default, with density 0 there.
+    # The density of v times its weight is C times the Gaussian `tilted`. The density of X > 0 is
+    # therefore C/A times the normal density of mean t and variance 1. It has no upper end: `top`
+    # and the density there keep their defaults.
     log_c_over_a = tilted.log_c - log_mean_weight
     return _ScaledLaw(
         log_mean_weight=log_mean_weight,
@@ -243,29 +247,29 @@ def _scaled_law_without_errors(mu: Numbers, s2: Numbers, tilted: _TiltedGaussian
 def _scaled_law_with_errors(
     mu: Numbers, s2: Numbers, tilted: _TiltedGaussian, ceiling: Numbers, price: Numbers
 ) -> _ScaledLaw:
-    """The distribution of X = T/σ', the scaled correction of a pattern, where errors are allowed.
+    """Compute the distribution of X = T/σ', the scaled correction of a pattern, with errors.
 
-    A pattern of violation v ~ N(μ, s²) is satisfied (v < 0), tight (0 < v < v*, the ceiling) or
-    wrong. T is v if it is tight, else 0. Tight ones have the part between 0 and v* of the Gaussian
-    `tilted`, of mean tσ' and standard deviation σ'.
+    A pattern with the violation v ~ N(μ, s²) is satisfied (v < 0), tight (0 < v < v*, where v* is
+    the ceiling) or wrong (v > v*). The correction T is v if the pattern is tight, and 0 otherwise.
+    Among tight patterns v has the Gaussian density `tilted`, of mean tσ' and standard deviation σ',
+    cut off outside 0 < v < v*. A wrong pattern has the weight e^{−price}.
     """
     s = sqrt(s2)
     scaled_ceiling = ceiling / tilted.sd  # v*/σ'
 
-    # The weights of the three cases, in logarithms as each may underflow. A satisfied pattern
-    # weighs 1, and a wrong one e^{−price}.
+    # The weights of the three cases. Logarithms are used because the weights may underflow.
     log_satisfied = log_ndtr(-mu / s)  # P(v < 0)
     log_tight = _log_tight_weight(tilted, scaled_ceiling)
     log_wrong = log_ndtr((mu - ceiling) / s) - price  # P(v > v*) e^{−price}
 
-    # They add up to the mean weight A; each divided by A is a probability.
+    # The weights add up to the mean weight A, and each divided by A is the probability of its case.
     log_mean_weight = logaddexp(logaddexp(log_satisfied, log_tight), log_wrong)  # ln A
     p_satisfied = exp(log_satisfied - log_mean_weight)
     p_tight = exp(log_tight - log_mean_weight)
     p_wrong = exp(log_wrong - log_mean_weight)
 
-    # The weight of v is C times the Gaussian, so the density of X > 0 is C/A times a normal one of
-    # mean t and variance 1, cut at v*/σ'.
+    # The density of v times its weight is C times the Gaussian `tilted`. The density of X is
+    # therefore C/A times the normal density of mean t and variance 1, on 0 < X < v*/σ'.
     log_c_over_a = tilted.log_c - log_mean_weight
     return _ScaledLaw(
         log_mean_weight=log_mean_weight,
@@ -313,9 +317,10 @@ class _Moments(NamedTuple):
 
 
 def _mean_and_variance(law: _ScaledLaw) -> _Moments:
-    """Mean and variance of X, which is 0 with probability 1 − p₊ and else a cut Gaussian.
+    """Compute mean and variance of X, which is 0 or has a Gaussian density cut off at both ends.
 
-    The Gaussian part has the density n(x) ∝ e^{−(x − t)²/2} on 0 < x < top, and
+    X is 0 with probability 1 − p₊. On 0 < x < top it has the density n(x) ∝ e^{−(x − t)²/2}, whose
+    integral is p₊. Then
 
         E[X] = t p₊ + n(0) − n(top),    Var X = E[(X − a)²] − (E[X − a])²
 
@@ -324,8 +329,8 @@ def _mean_and_variance(law: _ScaledLaw) -> _Moments:
     density_drop = law.density_at_zero - law.density_at_top  # n(0) − n(top)
     mean = law.t * law.p_tight + density_drop
 
-    # Little cancels in the variance if a is where X mostly lies: at t or at 0. As any a will do, it
-    # is a plain number, without derivatives.
+    # The two terms of the variance cancel least if a lies where X has most of its probability: at t
+    # or at 0. The variance does not depend on a, so a needs no derivatives: `value_of` drops them.
     t_value = value_of(law.t)
     mostly_around_t = (t_value > 0) & (value_of(law.p_tight) > 0.5)
     reference = np.where(mostly_around_t, t_value, 0.0)  # a
@@ -342,18 +347,19 @@ class _MomentsAbout(NamedTuple):
 
 
 def _moments_about(reference: Array, law: _ScaledLaw, density_drop: Numbers) -> _MomentsAbout:
-    """E[X − a] and E[(X − a)²] about a reference point a, `reference`.
+    """Compute E[X − a] and E[(X − a)²] about a reference point a (`reference`).
 
-    X has the density n(x) ∝ e^{−(x − t)²/2} on 0 < x < top, with ∫n dx = p₊, and is 0 with the
-    probability 1 − p₊ left. `density_drop` is n(0) − n(top).
+    X is 0 with probability 1 − p₊. On 0 < x < top it has the density n(x) ∝ e^{−(x − t)²/2}, whose
+    integral is p₊. `density_drop` is n(0) − n(top).
     """
-    # The part of the density. One factor x − a is written as (t − a) + (x − t), and integrated by
-    # parts with (x − t) n = −n':
+    # The contribution of the density. One factor x − a is written as (t − a) + (x − t). The second
+    # part is integrated by parts, because (x − t) n = −n':
     #     ∫(x − a) n dx  = (t − a) p₊ − [n],
     #     ∫(x − a)² n dx = (t − a) ∫(x − a) n dx + p₊ − [(x − a) n],
     # where [f] = f(top) − f(0).
-    t_from_reference = law.t - reference
+    t_from_reference = law.t - reference  # t − a
     first_of_density = t_from_reference * law.p_tight + density_drop
+    # [(x − a) n] = (top − a) n(top) + a n(0)
     edge_terms = reference * law.density_at_zero + (law.top - reference) * law.density_at_top
     second_of_density = t_from_reference * first_of_density + law.p_tight - edge_terms
 

@@ -73,23 +73,26 @@ def rule_for(scale: float, step: float = QUADRATURE_STEP, centre: float = 0.0) -
 def focused_rule(
     centres: Sequence[float], sizes: Sequence[float], step: float = QUADRATURE_STEP
 ) -> GaussianRule:
-    """Nodes and weights of the Gaussian average ∫Dz that resolve several features at once.
+    """Return nodes and weights of the Gaussian average ∫Dz that resolve several features at once.
 
-    Feature i lies around `centres[i]` and has the size `sizes[i]`. The nodes lie at equal steps of
-    a stretched variable t(z), which are short steps in z near each centre; `step` is that of t. A
-    node's weight is e^{−z²/2} dz/dt, and the weights are made to sum to one.
+    Feature i lies around `centres[i]` and has the size `sizes[i]`, in units of z. The nodes are
+    equally spaced in a stretched variable t(z), which makes them dense in z near each centre;
+    `step` is the spacing in t. A node has the weight e^{−z²/2} dz/dt, normalised so that the
+    weights sum to one.
     """
-    # A centre beyond the reach of the Gaussian is moved to its edge. A size above 1 is taken as 1,
-    # as the Gaussian itself must be resolved.
+    # A centre outside the range of the nodes is moved to its edge. Sizes above 1 are reduced to 1,
+    # because the Gaussian itself, of width 1, must be resolved, too.
     centres_in_reach = np.clip(np.asarray(centres, dtype=float), -GAUSSIAN_REACH, GAUSSIAN_REACH)
     capped_sizes = np.minimum(1.0, np.asarray(sizes, dtype=float))
     stretching = _Stretching(
         middles=centres_in_reach[:, None], widths=WIDTHS_PER_FEATURE * capped_sizes[:, None]
     )
+    # Samples of z and of t(z), both ascending.
     z_samples = stretching.samples()
     t_samples = stretching.t(z_samples)
 
-    # z at equal steps of t: a first guess by interpolation, then Newton's method for t(z) = t.
+    # t(z) has no inverse in closed form. The nodes are first interpolated between samples of t(z),
+    # and then refined by Newton's method for t(z) = t.
     t = np.arange(t_samples[0], t_samples[-1], step)
     nodes = np.interp(t, t_samples, z_samples)
     for _ in range(_NODE_NEWTON_STEPS):

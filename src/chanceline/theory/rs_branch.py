@@ -49,28 +49,31 @@ class Branch(ChiBranch[RSState]):
     def at_chi(
         self, log_chi: float, start: Array, step: float = QUADRATURE_STEP
     ) -> Solved[RSState]:
-        """The saddle at a given response χ of the weights, by Newton's method from a nearby point.
+        """Solve for the saddle at a given response χ of the weights, by Newton's method.
 
-        ln χ is the first coordinate of a point and is held; `start`, (coordinates,), has the
-        others. `unknowns` of the result is the whole point. `step` is that of the quadrature.
+        A saddle is a solution of the replica-symmetric equations. ln χ is the first coordinate of a
+        point and is held fixed. `start`, (coordinates,), gives the first guess of the other
+        coordinates; its own ln χ is not used. `unknowns` of the result is the whole point, ln χ
+        included. `step` is the step of the quadrature.
         """
         chi = np.exp(log_chi)
+        # The residual cannot become smaller than its rounding error.
         tolerance = max(Newton.tolerance, self._rounding_of_residual(chi))
 
-        def equations_at(others: Array) -> RSState:
-            """The state at this χ and the other coordinates, (coordinates − 1,)."""
-            point = np.array([log_chi, *others])
+        def equations_at(free_coordinates: Array) -> RSState:
+            """The state at this χ and the free coordinates, (coordinates − 1,)."""
+            point = np.array([log_chi, *free_coordinates])
             return equations(point, self.rho, self.ensemble, step=step)
 
-        def jacobian_by_others(state: RSState) -> Array:
-            """The Jacobian by the other coordinates: without its first column, that of ln χ."""
+        def free_jacobian(state: RSState) -> Array:
+            """The Jacobian by the free coordinates, which is without the first column, of ln χ."""
             return state.jacobian[:, 1:]
 
         solved = Newton(tolerance=tolerance).solve(
             equations_at,
             start[1:],
             self.ensemble.label(f"RS at χ = {chi:.6g} at ρ = {self.rho:.10g}"),
-            jacobian=jacobian_by_others,
+            jacobian=free_jacobian,
         )
         return replace(solved, unknowns=np.array([log_chi, *solved.unknowns]))
 
@@ -85,23 +88,25 @@ class Branch(ChiBranch[RSState]):
         return 0.0
 
     def at_zero_entropy(self, start: Array) -> Solved[RSState]:
-        """The saddle where the entropy Σ of separating choices of variables is 0: the capacity.
+        """Solve for the capacity: the saddle where the entropy Σ of separating choices is 0.
 
-        Newton's method moves all coordinates of `start`, a point near the saddle, (coordinates,).
+        A saddle is a solution of the replica-symmetric equations. Newton's method starts from
+        `start`, a point near the capacity, (coordinates,), and moves all its coordinates.
         """
-        entropy_of_all = binary_entropy(self.rho)  # that of all choices, H₂(ρ)
+        entropy_of_all = binary_entropy(self.rho)  # H₂(ρ), the entropy of all choices of variables
 
-        # The branch has a saddle for each load: so the saddle equations do not fix the point, and
-        # are one fewer than its coordinates. Σ = 0, relative to H₂(ρ), is the last equation.
+        # The branch has a saddle at each load, so there is one saddle equation fewer than
+        # coordinates. Σ = 0, relative to H₂(ρ), is the last equation.
         def residual(state: RSState) -> Array:
-            """The errors of the saddle equations, and Σ after them."""
+            """The errors of the saddle equations, followed by Σ/H₂(ρ)."""
             return np.append(state.residual, state.entropy / entropy_of_all)
 
         def jacobian(state: RSState) -> Array:
             """The derivatives of `residual` by the coordinates."""
             return np.vstack([state.jacobian, state.entropy_gradient / entropy_of_all])
 
-        # The solution is near: the response χ of the weights at the start tells how much Σ rounds.
+        # The residual cannot become smaller than the rounding error of Σ, which depends on χ, the
+        # response of the weights. The χ of the start is close enough.
         rounding = self._rounding_of_entropy(start[LOG_CHI]) / entropy_of_all
         return Newton(tolerance=max(Newton.tolerance, rounding)).solve(
             lambda point: equations(point, self.rho, self.ensemble),
@@ -152,17 +157,18 @@ class Branch(ChiBranch[RSState]):
 
 
 def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
-    """A start for Newton's method near the beginning of the branch, (coordinates,).
+    """Return a start for Newton's method near the beginning of the branch, (coordinates,).
 
-    The branch of solutions at density ρ begins where the response χ of the weights is infinite. The
-    start is for a large χ, and right to leading order in 1/χ.
+    The replica-symmetric solutions at one density ρ form a curve, the branch. It begins where the
+    response χ of the weights is infinite. For a large `chi` the start is right to leading order in
+    1/χ. It is encoded as `encode_point` describes.
     """
-    # Threshold and ceiling (the largest violation that is no error) are those of a rule with all
-    # variables, in units of the length |w| of the weights.
+    # The threshold and the ceiling (the largest violation that is no error) are the same as for a
+    # rule with all variables, in units of the length |w| of the weights.
     rule_of_all = gardner(ensemble)
 
-    # What is left: the overlap q₀ of the weights of two choices, and the multipliers V and F₀ of
-    # overlaps relative to E, that of |w|².
+    # The overlap q₀ of the weights on two choices of variables, relative to ρ. Then V and F₀, the
+    # Lagrange multipliers of overlaps, relative to E, the multiplier of |w|².
     overlap_over_rho = entrance_overlap(rho, ensemble)
     patterns = _patterns_at_entrance(chi, rho, overlap_over_rho, rule_of_all)
     multipliers = _multiplier_ratios(patterns, ensemble)
@@ -170,7 +176,7 @@ def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
         ensemble,
         chi=chi,
         q0_over_rho=overlap_over_rho,
-        K=-logit(rho),  # every variable is chosen with the odds e^{−K} = ρ/(1 − ρ)
+        K=-logit(rho),  # each variable is chosen with the odds e^{−K} = ρ/(1 − ρ)
         V_over_E=multipliers.V_over_E,
         F0_over_E=multipliers.F0_over_E,
         threshold=rule_of_all.threshold,
@@ -220,15 +226,17 @@ def _multiplier_ratios(order: PatternParameters, ensemble: Ensemble) -> _Multipl
 
 
 def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
-    """c = q₀/ρ, where q₀ is the overlap of two typical choices of ρN variables at the entrance.
+    """Compute c = q₀/ρ, the correlation of the weights on two typical choices of ρN variables.
 
-    There a typical choice has one weight vector left. c is the root 0 < c < 1 of
+    It is taken at the Cover–Gardner load, the largest load that a typical choice separates. There
+    each choice has one separating weight vector left, and q₀ is the overlap of two of these. c is
+    the root, 0 < c < 1, of
 
-        c = ρ r(c)            with free signs,
-        c = 2ρ J(r(c))        with given signs,
+        c = ρ r(c)            with weights of free sign,
+        c = 2ρ J(r(c))        with weights of given sign.
 
-    where r(c) is the correlation of the fields of a variable in two choices that contain it, and J
-    is `overlap_kernel`.
+    r(c) is the correlation of the fields on a variable in two choices that both contain it. J
+    (`overlap_kernel`) is the mean product of the positive parts of two Gaussians.
     """
     if ensemble.plain:
         return typical_overlap(rho)
@@ -240,30 +248,34 @@ def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
             return rho * (2 * overlap_kernel(field_correlation)) - c
         return rho * field_correlation - c
 
-    # The root can lie nearer to 1 than the quadrature resolves. As the result only starts Newton,
-    # the largest overlap that is resolved will do then.
+    # The root can be closer to 1 than the quadrature resolves. The result only starts Newton's
+    # method, so the largest overlap that is resolved is good enough in this case.
     if excess(_LARGEST_OVERLAP) >= 0:
         return _LARGEST_OVERLAP
     return float(brentq(excess, 0.0, _LARGEST_OVERLAP, xtol=1e-14))
 
 
 def _field_correlation(overlap: float, ensemble: Ensemble) -> float:
-    """The correlation of the fields of a variable in two choices that both contain it.
+    """Compute the correlation of the fields on a variable in two choices that both contain it.
 
-    It is E[T T']/E[T²]. T is the violation x of a pattern in one choice, in units of |w|, where it
-    lies between 0 and the ceiling, else 0; T' is that in the other choice. `overlap` is the
-    correlation of the two violations.
+    The fields come from the corrections T of violated patterns. Their correlation is
+
+        E[T T']/E[T²].
+
+    A pattern has the violation x in the first choice, in units of |w|. Its correction T is x if x
+    lies between 0 and the ceiling, the largest violation that is no error, and 0 otherwise. T' is
+    the same in the second choice. `overlap` is the correlation of the two violations.
     """
-    # E[T T'] = Σ_k f_k ∫Dz E[T | z]², with the share f_k of class k: given z, T and T' are
-    # independent.
+    # E[T T'] = Σ_k f_k ∫Dz E[T | z]², where f_k is the share of class k and z the part of the
+    # violation that both choices share: given z, T and T' are independent.
     all_variables = gardner(ensemble)
     mean_product = 0.0
     for share, sign in ensemble.classes:
         mean_violation = ensemble.margin + sign * all_variables.threshold
         mean_product += share * _shared_square(mean_violation, overlap, all_variables.ceiling)
 
-    # E[T²] = 1/α, where α is the load of all variables with free signs: this is Gardner's formula
-    # for α. With given signs the load is only the share ½ of it, their saturation density.
+    # By Gardner's formula E[T²] = 1/α, where α is the capacity with all variables and free signs.
+    # With given signs the capacity is half of that, and ½ is their saturation density.
     load_of_free_signs = all_variables.load / ensemble.saturation_density
     return load_of_free_signs * mean_product
 

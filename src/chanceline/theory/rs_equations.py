@@ -151,31 +151,38 @@ class _Evaluated(NamedTuple):
 def equations(
     point: Array, rho: float, ensemble: Ensemble = PLAIN, step: float = QUADRATURE_STEP
 ) -> RSState:
-    """The residual and Jacobian of the replica-symmetric saddle equations at a point, and more.
+    """Evaluate the replica-symmetric saddle equations at a point: residual, Jacobian and more.
 
-    The point is a solution where the residual vanishes: then `alpha` is its load and `entropy` that
-    of separating choices of variables.
+    If the residual is zero, the point is a solution. Its load is then `alpha` of the result, and
+    `entropy` is ln(number of separating choices of variables) per variable.
 
     Parameters
     ----------
     point : (coordinates,)
-        The order parameters as `decode_point` takes them.
+        The order parameters, encoded as `decode_point` describes.
     rho
         The density ρ, the share of variables chosen.
     ensemble
-        The kind of patterns.
+        The kind of patterns and weights.
     step
         Step of the quadrature.
+
+    Returns
+    -------
+    RSState
+        All values at the point, as plain numbers and arrays. Gradients and the columns of the
+        Jacobian are derivatives by the coordinates.
     """
     _check_coordinates(point)
 
-    # The coordinates become Duals: whatever is computed from a Dual carries its gradient.
+    # The coordinates become Duals, numbers that carry their gradient by the coordinates. Everything
+    # computed from a Dual is a Dual.
     evaluated = _evaluate(independent(point), rho, ensemble, step)
     load = evaluated.values.alpha
     errors = _residual(evaluated)
     entropy = _entropy(evaluated)
 
-    # The result has numbers and gradients apart.
+    # The result has values and gradients in separate fields.
     alpha = float(load.value)
     return RSState(
         alpha=alpha,
@@ -206,10 +213,11 @@ def _check_coordinates(point: Array) -> None:
 def _evaluate(
     coordinates: Sequence[Numbers], rho: Numbers, ensemble: Ensemble, step: float
 ) -> _Evaluated:
-    """Order parameters, averages, load and multipliers at a point; `step` is of the quadrature.
+    """Compute order parameters, averages, load and multipliers at a point of the solver.
 
-    `coordinates` are those of the point, `rho` is the density. Where they are Duals, the results
-    carry their derivatives.
+    `coordinates` are the coordinates of the point (`decode_point`), `rho` is the density, and
+    `step` the step of the quadrature. If coordinates or density are Duals, the results carry their
+    derivatives.
     """
     coords = decode_point(coordinates, rho, ensemble)
     variable_averages = variable_means(coords.supports, step, ensemble.signed)
@@ -226,14 +234,15 @@ def _evaluate(
 
 
 def _order_parameters(evaluated: _Evaluated) -> OrderParameters:
-    """The order parameters and multipliers of a point as plain numbers, without their gradients.
+    """Collect the order parameters and multipliers of a point as plain numbers.
 
-    `coords` has those that the coordinates give directly, `values` those that need averages. Most
-    of them are Duals, whose `.value` is the number alone.
+    `coords` has those that follow directly from the coordinates, `values` those that need averages.
+    Most of them are Duals, numbers with a gradient; `.value` is the number alone.
     """
     coords = evaluated.coords
     values = evaluated.values
-    price = np.inf  # where no error is allowed; `values.price` is 0 then
+    # The price of an error. If no error is allowed it is infinite, while `values.price` is 0.
+    price = np.inf
     if evaluated.ensemble.error_rate:
         price = values.price.value
     return OrderParameters(
@@ -243,7 +252,7 @@ def _order_parameters(evaluated: _Evaluated) -> OrderParameters:
         F1=float(values.F1.value),
         F0=float(values.F0.value),
         K=coords.K.value,
-        threshold=value_of(coords.threshold),  # a plain 0 where the threshold is not free
+        threshold=value_of(coords.threshold),  # not a Dual but a plain 0 if it is not free
         price=price,
     )
 
@@ -306,19 +315,22 @@ def _weights_mode(evaluated: _Evaluated) -> float:
 
 
 def _mixed_mode(evaluated: _Evaluated) -> float:
-    """Stability against changes that differ among the weight vectors of one of two supports:
+    """Compute the stability product of perturbations that are mixed; it is stable below 1:
 
-        (α/χ)⟨−g''p₊⟩⟨f''p⟩/E,    stable below 1.
+        (α/χ)⟨−g''p₊⟩⟨f''p⟩/E.
 
-    α is the load, χ the response and E the multiplier of the norm of the weights; p₊ is the
-    probability that a pattern is at the margin, p that a variable is chosen; g and f are their
-    log-weights.
+    The perturbed quantity is the overlap of the weights of two supports (choices of variables).
+    Mixed means that the perturbation depends on which weight vector is taken on one of the
+    supports, but not on the other. α is the load, χ the response, and E the multiplier of the norm
+    of the weights. p₊ is the probability that a pattern is exactly at the margin, p the probability
+    that a variable is chosen, and g'' and f'' are the second derivatives of their log-weights by
+    their fields.
     """
     alpha = evaluated.values.alpha.value
     E = evaluated.values.E.value
     chi = evaluated.coords.chi.value
-    # α/χ and 1/E². One 1/E stands in the product; the other comes from f'', which scales as 1/E
-    # while its mean was taken with E = 1.
+    # The factor α/χ, and 1/E twice: one is in the formula, the other corrects f'', which is
+    # proportional to 1/E but was averaged with E = 1.
     scale = alpha / (chi * E**2)
     pattern_mean = evaluated.pattern_averages.curvature_tight  # ⟨g''p₊⟩
     variable_mean = evaluated.variable_averages.curvature_nonzero  # ⟨f''p⟩
@@ -326,10 +338,11 @@ def _mixed_mode(evaluated: _Evaluated) -> float:
 
 
 def _residual(evaluated: _Evaluated) -> list[Dual]:
-    """The relative errors of the saddle equations, each with its gradient by the coordinates.
+    """Collect the relative errors of the saddle equations, each a Dual with its gradient.
 
-    There is one fewer than coordinates: the saddles of one density form a line, a point for each
-    load.
+    The order is: share of chosen variables, norm and overlap, F₀, V, then threshold and share of
+    errors if these are unknown. There is one equation fewer than coordinates, because the solutions
+    at one density form a line, with one point for each load.
     """
     values = evaluated.values
     coords = evaluated.coords
@@ -338,18 +351,20 @@ def _residual(evaluated: _Evaluated) -> list[Dual]:
     errors = [
         # The share of variables chosen is ρ.
         _chosen_error(evaluated.variable_averages, coords.rho),
-        # The norm of the weights is ρ, and the overlap of two choices of variables is q₀.
+        # The norm of the weights is ρ, and the overlap of the weights on two choices is q₀.
         _norm_and_overlap_error(values, coords),
-        # F₀, the multiplier of q₀, equals its average over the patterns; V = F₁ − F₀ does, too.
+        # F₀, the multiplier of q₀, equals an average over the patterns.
         values.F0_of_patterns / values.F0 - 1,
+        # So does V = F₁ − F₀, where F₁ is the multiplier of the overlap within a choice.
         _V_error(values),
     ]
     if ensemble.free_threshold:
-        # At the best threshold Σ_c σ_c f_c ∫Dz R₁ = 0: the mean corrections R₁ of the classes c, of
-        # share f_c and sign σ_c, balance. Corrections are of the order of √ρ.
+        # At the best threshold the classes balance: Σ_c σ_c f_c ∫Dz R₁ = 0, with the mean
+        # correction R₁ of the patterns of class c, its share f_c and its sign σ_c = ±1. Corrections
+        # are of the order of √ρ.
         errors.append(pattern_averages.correction_by_sign / float(np.sqrt(coords.rho)))
     if ensemble.error_rate:
-        # The share of errors is the error rate allowed.
+        # The share of errors equals the error rate allowed.
         errors.append(pattern_averages.wrong / ensemble.error_rate - 1)
     return errors
 
@@ -400,39 +415,41 @@ def _norm_and_overlap_error(values: PointValues, coords: Coordinates) -> Dual:
 
 
 def _entropy(evaluated: _Evaluated) -> Dual:
-    """The entropy of separating choices, Σ = ln(their number)/N, with its gradient:
+    """Compute the entropy Σ = ln(number of separating choices)/N, a Dual with its gradient:
 
         Σ = α ∂Σ/∂α + ∫Dz ln(1 + e^{−K}B) + Kρ + ½[(E − F₁)ρ − F₁χ + F₀q₀].
 
-    α is the load, ρ the density, q₀ the overlap of two choices, χ the response; K, E, F₁ and F₀ are
-    multipliers.
+    α is the load, ρ the density, q₀ the overlap of the weights on two choices of variables and χ
+    the response of the weights. K, E, F₁ and F₀ are the Lagrange multipliers of ρ, of the norm of
+    the weights and of their overlaps within a choice and between two choices. e^{−K}B is the weight
+    of a chosen variable; a variable that is not chosen has the weight 1.
     """
     coords = evaluated.coords
     values = evaluated.values
-    # Of the patterns: Σ is linear in the load α.
+    # The term of the patterns, in which Σ is linear.
     pattern_term = values.alpha * values.entropy_by_alpha
-    # Of the variables: one weighs e^{−K}B if it is chosen, 1 if not.
+    # The term of the variables, ∫Dz ln(1 + e^{−K}B).
     variable_term = evaluated.variable_averages.log_partition
-    # (E − F₁)ρ − F₁χ + F₀q₀ = dρ − F₀s² − F₁χ, as E − F₁ = d − F₀ and s² = ρ − q₀. The terms Eρ
-    # and F₁ρ, which are large and nearly cancel where χ is small, are not on the right-hand side.
+    # The bracket equals dρ − F₀s² − F₁χ with d = E − F₁ + F₀ and s² = ρ − q₀. This form avoids Eρ
+    # and F₁ρ, two large terms that nearly cancel where χ is small.
     order_terms = values.d * coords.rho - values.F0 * coords.s2 - values.F1 * coords.chi
     return pattern_term + variable_term + coords.K * coords.rho + 0.5 * order_terms
 
 
 def entropy_by_rho(point: Array, rho: float, ensemble: Ensemble = PLAIN) -> float:
-    """∂Σ/∂ρ at a saddle: the slope of the entropy by the density ρ, at fixed load α.
+    """Compute ∂Σ/∂ρ at a saddle: the derivative of the entropy by the density ρ, at fixed load α.
 
-    Σ is ln(number of choices of ρN variables that separate) per variable. `point` is the saddle, as
-    in `equations`, (coordinates,).
+    Σ is ln(number of separating choices of ρN variables) per variable. `point` is a solution of the
+    saddle equations, (coordinates,), encoded as for `equations`.
     """
-    # Only ρ is a Dual, so gradients have one component, d/dρ. The coordinates may stay fixed: at a
-    # saddle Σ is stationary in the order parameters.
+    # Only ρ is a Dual, a number with a gradient, so every gradient has one component, d/dρ. The
+    # coordinates can be kept fixed, because at a saddle Σ is stationary in the order parameters.
     (dual_rho,) = independent(np.array([rho]))
     evaluated = _evaluate(point.tolist(), dual_rho, ensemble, QUADRATURE_STEP)
     values = evaluated.values
 
-    # With fixed coordinates the load is not: it is computed from them and ρ, and moves with ρ. The
-    # gradient of Σ is therefore dΣ/dρ = ∂Σ/∂ρ + ∂Σ/∂α·dα/dρ, of which the first term is wanted.
+    # The load is computed from the coordinates and ρ, and changes with ρ. The gradient of Σ is
+    # therefore the total derivative dΣ/dρ = ∂Σ/∂ρ + ∂Σ/∂α·dα/dρ. The result is its first term.
     (total_slope,) = _entropy(evaluated).gradient
     (load_slope,) = values.alpha.gradient  # dα/dρ
     return float(total_slope - values.entropy_by_alpha.value * load_slope)

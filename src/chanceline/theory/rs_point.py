@@ -71,34 +71,36 @@ class Coordinates(NamedTuple):
 
 
 def decode_point(coordinates: Sequence[Numbers], rho: Numbers, ensemble: Ensemble) -> Coordinates:
-    """The order parameters at a point of the solver; `encode_point` is the inverse.
+    """Return the order parameters at a point of the solver; `encode_point` is the inverse.
 
-    So that Newton's method can move freely, a positive number is given by its logarithm and one
-    between 0 and 1 by its logit. In this order the coordinates are
+    The coordinates may be any real numbers, so that Newton's method can move freely: a positive
+    quantity is encoded by its logarithm, and a share between 0 and 1 by its logit. The coordinates
+    are, in this order,
 
         ln χ          χ > 0, the response of the weights,
-        logit(q₀/ρ)   0 < q₀ < ρ, the overlap of the weights of two choices of variables,
+        logit(q₀/ρ)   0 < q₀ < ρ, the overlap of the weights on two choices of variables,
         K             the price of choosing a variable,
-        ln(V/d)       V, d > 0, with V + d = E, the multiplier of the norm of the weights,
+        ln(V/d)       V, d > 0 with V + d = E, the multiplier of the norm of the weights,
         ln(F₀/E)      F₀ > 0, the multiplier of q₀,
-        b             the threshold, only if the ensemble leaves it free,
-        ln t*         only if errors are allowed: v* = √ρ t* is the largest violation that is none.
+        b             the threshold of the rule, only if the ensemble leaves it free,
+        ln t*         v* = √ρ t* is the largest violation that is no error, only with errors.
 
-    Numbers may be Duals; the result then carries derivatives.
+    The coordinates and ρ may be Duals, numbers with derivatives; the result then carries
+    derivatives.
     """
     logit_q0_over_rho = coordinates[LOGIT_Q0]
-    logit_V_over_E = coordinates[LOG_V_OVER_D]  # ln(V/d), because V + d = E
-    threshold: Numbers = 0.0
+    logit_V_over_E = coordinates[LOG_V_OVER_D]  # equal to ln(V/d), because V + d = E
+    threshold: Numbers = 0.0  # if it is not free
     if ensemble.free_threshold:
         threshold = coordinates[THRESHOLD]
-    ceiling: Numbers = np.inf
+    ceiling: Numbers = np.inf  # v*, infinite if no errors are allowed
     if ensemble.error_rate:
         ceiling = sqrt(rho) * exp(coordinates[LOG_CEILING])
     return Coordinates(
         rho=rho,
         chi=exp(coordinates[LOG_CHI]),
         q0=rho * expit(logit_q0_over_rho),
-        s2=rho * expit(-logit_q0_over_rho),  # ρ − q₀, as 1 − expit(x) = expit(−x)
+        s2=rho * expit(-logit_q0_over_rho),  # ρ − q₀, because 1 − expit(x) = expit(−x)
         K=coordinates[K_INDEX],
         V_over_E=expit(logit_V_over_E),
         d_over_E=expit(-logit_V_over_E),
@@ -179,12 +181,14 @@ def evaluate_point(
     pattern_averages: PatternMeans,
     variable_averages: VariableMeans,
 ) -> PointValues:
-    """Load and multipliers at a point, and the averages that its saddle equations compare.
+    """Compute load and multipliers at a point, and the averages that the saddle equations compare.
 
-    `coords` has the order parameters that the point gives directly; the load and the scale of the
-    multipliers follow from them and from the averages over patterns and variables.
+    `coords` has the order parameters that follow directly from the coordinates of the point. The
+    load and the scale E of the multipliers follow from these and from the averages over patterns
+    and over variables.
     """
-    # Two equations hold at every point, because they set a number: `_load`, and χE = ρ₊.
+    # Two saddle equations are solved here, for the load α and for E (χE = ρ₊, where ρ₊ is the share
+    # of variables with a nonzero weight). They hold at every point.
     nonzero = _nonzero_share(coords, ensemble, variable_averages)  # ρ₊
     alpha = _load(nonzero, pattern_averages)
     E = nonzero / coords.chi
@@ -192,7 +196,7 @@ def evaluate_point(
     F0 = E * coords.F0_over_E
 
     alpha_over_chi2 = alpha / square(coords.chi)
-    # ∂Σ/∂α: the mean log-weight of a pattern, and the price of an error times the error rate.
+    # ∂Σ/∂α is the mean log-weight of a pattern plus (price of an error)·(error rate).
     price = _price(coords, ensemble)
     entropy_by_alpha = pattern_averages.log_mean_weight + price * ensemble.error_rate
     return PointValues(
@@ -203,10 +207,13 @@ def evaluate_point(
         F0=F0,
         F1=F0 + V,
         alpha=alpha,
-        # What the patterns make of F₀ and V, equal to them at a saddle.
+        # Averages over the patterns that equal F₀ and V at a saddle: (α/χ²)⟨R₁²⟩ and
+        # (α/χ²)⟨R₂ − R₁²⟩, with the moments R₁ and R₂ of the correction of a pattern.
         F0_of_patterns=alpha_over_chi2 * pattern_averages.mean_correction_square,
         V_of_patterns=alpha_over_chi2 * pattern_averages.correction_variance,
-        # What the variables make of ρ and q₀. The averages were taken with E = 1.
+        # Averages over the variables that equal ρ and q₀ at a saddle: the mean square of a weight,
+        # and its mean product on two choices of variables. They were taken in units in which E = 1,
+        # and are proportional to 1/E.
         norm=variable_averages.norm / E,
         overlap=variable_averages.overlap / E,
         price=price,

@@ -113,42 +113,54 @@ class RSBState:
 
 
 class _Layout:
-    """Which coordinate of a point for Newton stands where, with k steps of breaking.
+    """The position of each coordinate in a point of the solver, with k steps of breaking.
 
-    `pack_order` makes a point. It has 3k + 5 coordinates, or one more where the threshold is free.
-    Any real numbers will do: what must be positive enters by its logarithm, and what must ascend by
-    the logarithms of its differences.
+    `pack_order` makes such a point. It has 3k + 5 coordinates, and one more if the threshold is
+    free.
     """
 
     def __init__(self, steps: int) -> None:
-        """The positions with `steps` = k steps: single indices, or slices of k or k + 1 of them."""
+        """Set the position of each coordinate, with `steps` = k steps of breaking.
+
+        A position is an index, or a slice of k or k + 1 indices for a sequence.
+        """
         k = steps
         self.log_chi = 0
         self.switch = 1  # K − ½ ln(E/d)
-        # k + 1: ln p₀/(ρ − p_k), ln (p₁ − p₀)/(ρ − p_k), …
-        self.log_shares = slice(2, k + 3)
-        self.log_breaks = slice(k + 3, 2 * k + 3)  # k, of the break points
+        self.log_shares = slice(2, k + 3)  # k + 1: ln p₀/(ρ − p_k), ln (p₁ − p₀)/(ρ − p_k), …
+        self.log_breaks = slice(k + 3, 2 * k + 3)  # k: ln x₁, … of the break points
         self.log_d = 2 * k + 3  # d = E − F₁ + G_k
         self.log_G_parts = slice(2 * k + 4, 3 * k + 5)  # k + 1: ln G₀, ln (G₁ − G₀), …
-        self.threshold = 3 * k + 5  # only where it is free
+        self.threshold = 3 * k + 5  # exists only if the threshold is free
 
 
 def pack_order(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array:
-    """The order parameters of k steps of breaking as a point of the solver, (coordinates,).
+    """Encode order parameters with k steps of breaking as a point of the solver, (coordinates,).
 
-    So that Newton's method can move freely, a positive number is given by its logarithm, and an
-    ascending sequence by the logarithms of its differences. `RSBOrder` explains the letters, and ρ
-    (`rho`) is the density of chosen variables. `_unpack_order` is the inverse.
+    The coordinates may be any real numbers, so that Newton's method can move freely: a positive
+    quantity is encoded by its logarithm, and an increasing sequence by the logarithms of its
+    differences. In this order they are
+
+        ln χ                         the response,
+        K − ½ ln(E/d)                the switch,
+        ln p₀/(ρ − p_k), …           overlaps p₀, p₁ − p₀, …, (k + 1,), relative to ρ − p_k,
+        ln x₁, …, ln x_k             break points, (k,),
+        ln d                         d = E − F₁ + G_k,
+        ln G₀, ln(G₁ − G₀), …        multipliers of the overlaps, (k + 1,),
+        b                            the threshold, only if it is free.
+
+    `RSBOrder` explains the letters; ρ (`rho`) is the density of chosen variables. `_unpack_order`
+    is the inverse.
     """
-    # d and `switch` stand in for F₁ and K: a variable of field u is chosen with the log-odds
-    # u²/2d − switch, and has the mean weight u/d then.
+    # d and `switch` replace F₁ and K. Their meaning: a variable in a field u is chosen with the
+    # log-odds u²/2d − switch, and then has the mean weight u/d.
     d = order.E - order.F1 + order.G[-1]
     switch = order.K - 0.5 * np.log(order.E / d)
     overlap_parts = np.diff(np.array(order.p), prepend=0.0)  # p₀, p₁ − p₀, …, (k + 1,)
     overlap_shares = overlap_parts / (rho - order.p[-1])  # relative to ρ − p_k
     multiplier_parts = np.diff(np.array(order.G), prepend=0.0)  # G₀, G₁ − G₀, …, (k + 1,)
 
-    # `_Layout` has the position of each coordinate. E is none of them, as it is ρ/χ.
+    # E is not a coordinate, because it is always ρ/χ. `_Layout` has the position of each.
     coordinates = [
         np.log(order.chi),
         switch,
@@ -178,15 +190,15 @@ class _UnpackedOrder(NamedTuple):
 
 
 def _unpack_order(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _UnpackedOrder:
-    """The order parameters at a point of the solver, the inverse of `pack_order`.
+    """Decode a point of the solver, (coordinates,), into order parameters; inverse of `pack_order`.
 
-    `rho` is the density of chosen variables, `steps` that of breaking. OutsideDomain, which tells
-    Newton to take a shorter step, where the point makes no sense.
+    `rho` is the density of chosen variables, and `steps` the number of steps of breaking. Raises
+    OutsideDomain, which makes Newton's method take a shorter step, if the point has no meaning.
     """
     check_logarithms(point)
     layout = _Layout(steps)
     chi = float(np.exp(point[layout.log_chi]))
-    E = rho / chi  # a saddle equation
+    E = rho / chi  # this saddle equation is solved here
     d = float(np.exp(point[layout.log_d]))
     switch = float(point[layout.switch])
     breaks = np.exp(point[layout.log_breaks])  # x₁ … x_k
@@ -197,9 +209,9 @@ def _unpack_order(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _
     overlaps = _overlaps_of_shares(np.exp(point[layout.log_shares]), rho)  # p₀ … p_k
     order = RSBOrder(
         chi=chi,
-        K=switch + 0.5 * np.log(E / d),  # as switch = K − ½ ln(E/d)
+        K=switch + 0.5 * np.log(E / d),  # because switch = K − ½ ln(E/d)
         E=E,
-        F1=E - d + float(multipliers[-1]),  # as d = E − F₁ + G_k
+        F1=E - d + float(multipliers[-1]),  # because d = E − F₁ + G_k
         p=tuple(overlaps.tolist()),
         G=tuple(multipliers.tolist()),
         x=tuple(breaks.tolist()),
@@ -251,17 +263,19 @@ class _Averages(NamedTuple):
 def _averages_at(
     unpacked: _UnpackedOrder, rho: float, ensemble: Ensemble, fineness: float
 ) -> _Averages:
-    """The averages over patterns and over variables that the saddle equations with breaking need.
+    """Compute the averages over patterns and over variables that the saddle equations need.
 
-    They are taken at the order parameters `unpacked` and the density ρ. Grids are finer by the
-    factor `fineness`.
+    They are taken at the order parameters `unpacked` and the density ρ (`rho`). Their grids are
+    finer by the factor `fineness`.
     """
-    # The functions that average cache their results: so they take tuples and numbers, no arrays.
+    # The two averaging functions cache their results, so their arguments must be hashable: tuples
+    # (the fields of `order`) and numbers instead of arrays.
     order = unpacked.order
     variables = broken_variable_means(
         multipliers=order.G, breaks=order.x, d=unpacked.d, switch=unpacked.switch, fineness=fineness
     )
     classes = ensemble.offsets(rho, order.threshold)
+    # One record of means for each class of patterns.
     means_of_class = [
         broken_class_means(
             overlaps=order.p,
@@ -274,7 +288,9 @@ def _averages_at(
         for pattern_class in classes
     ]
     return _Averages(
-        patterns=_sum_over_classes([one.share for one in classes], means_of_class),
+        patterns=_sum_over_classes(
+            [pattern_class.share for pattern_class in classes], means_of_class
+        ),
         variables=variables,
         correction_by_sign=_correction_by_sign(classes, means_of_class),
     )
@@ -398,18 +414,18 @@ class RSBBranch(ChiBranch[RSBState]):
     ensemble: Ensemble = PLAIN
 
     def equations(self, point: Array, fineness: float = 1.0) -> RSBState:
-        """The residual of the saddle equations with k steps of breaking at a point, and more.
+        """Evaluate the saddle equations with k steps of breaking at a point.
 
-        The point is a saddle where `residual`, the relative errors of the equations, vanishes: then
-        `alpha` is its load (patterns per variable) and `entropy` is ln(number of separating
-        supports) per variable.
+        If `residual` of the result, the relative errors of the equations, is zero, the point is a
+        solution. Then `alpha` is its load (patterns per variable), and `entropy` is ln(number of
+        separating supports) per variable.
 
         Parameters
         ----------
         point : (coordinates,)
-            The order parameters as `pack_order` gives them.
+            The order parameters, encoded as `pack_order` describes.
         fineness
-            Grids are finer by this factor.
+            The grids of the averages are finer by this factor.
         """
         unpacked = _unpack_order(point, self.rho, self.steps, self.ensemble)
         averages = _averages_at(unpacked, self.rho, self.ensemble, fineness)
@@ -425,8 +441,8 @@ class RSBBranch(ChiBranch[RSBState]):
             order=unpacked.order,
             residual=self._residual(unpacked, averages, alpha, entropy),
             entropy=entropy,
-            # The entropy is stationary in the order parameters: its slope is that of its one term
-            # with the load, α E₀[g₀].
+            # The entropy is stationary in the order parameters, so only its explicit dependence on
+            # the load counts: the term α E₀[g₀], where g₀ is the log-weight of a pattern.
             entropy_by_alpha=float(patterns.mean_values[0]),
             identity_error=_identity_error(unpacked, variables),
             tight=float(patterns.tight),
@@ -454,9 +470,11 @@ class RSBBranch(ChiBranch[RSBState]):
     def _residual(
         self, unpacked: _UnpackedOrder, averages: _Averages, alpha: float, entropy: float
     ) -> Array:
-        """The relative errors of the saddle equations with k steps of breaking, (equations,).
+        """Collect the relative errors of the saddle equations with k steps of breaking.
 
-        `alpha` is the load and `entropy` that of separating supports at this point.
+        The order is: share of chosen variables, norm, d, multipliers (k + 1), overlaps (k), the
+        threshold if it is free, and the break points (k). `alpha` is the load at this point, and
+        `entropy` is the entropy of separating supports (choices of variables).
         """
         errors = [
             self._chosen_error(averages.variables),
@@ -466,10 +484,11 @@ class RSBBranch(ChiBranch[RSBState]):
             *_overlap_errors(unpacked, averages.variables),
         ]
         if self.ensemble.free_threshold:
-            # At the best threshold the mean correction vanishes if the two classes count with
-            # opposite signs. Corrections are of the order of √ρ.
+            # At the best threshold the mean corrections of the two classes balance: their sum, with
+            # the opposite signs of the classes, is 0. Corrections are of the order of √ρ.
             errors.append(averages.correction_by_sign / np.sqrt(self.rho))
-        # Last, because `solve_with` cuts them off where the break points are held.
+        # The equations of the break points must be last: `solve_with` removes them from the end if
+        # the break points are held.
         break_errors = self._break_errors(unpacked, averages, alpha, entropy)
         return np.array([*errors, *break_errors])
 
@@ -512,28 +531,30 @@ class RSBBranch(ChiBranch[RSBState]):
     def _break_errors(
         self, unpacked: _UnpackedOrder, averages: _Averages, alpha: float, entropy: float
     ) -> list[float]:
-        """The relative errors of the saddle equations of the break points x₁ … x_k, k numbers.
+        """Return the relative errors of the saddle equations of the k break points x₁ … x_k.
 
         The entropy of separating supports is stationary in x_i where
 
             S_i − S_{i−1} = ½x_i(G_i p_i − G_{i−1} p_{i−1}).
 
-        S_i are the mean log-weights on level i = 0 … k, that of a pattern times the load α plus
-        that of a variable; p_i is an overlap and G_i its multiplier.
+        S_i = α·(mean log-weight of a pattern) + (mean log-weight of a variable) on level i = 0 … k,
+        with the load α. p_i is the overlap of two supports on level i, and G_i its multiplier.
+        `entropy` is the entropy Σ, computed on the top level k.
         """
         if not self.steps:
-            return []
+            return []  # without steps there are no break points
         log_weights = alpha * averages.patterns.mean_values + averages.variables.mean_values  # S_i
         overlap_terms = unpacked.multipliers * unpacked.overlaps  # G_i p_i, i = 0 … k
 
-        # The equations of x₁ … x_{k−1}.
+        # The equations of x₁ … x_{k−1}, which have the levels 0 … k − 1.
         left_sides = np.diff(log_weights[:-1])  # S_i − S_{i−1}, i = 1 … k − 1
         right_sides = 0.5 * unpacked.breaks[:-1] * np.diff(overlap_terms[:-1])
         errors_below_top = left_sides / right_sides - 1
 
-        # In that of x_k large terms nearly cancel. It is replaced by S₀ + Kρ = Σ, K the price of a
-        # variable. The left side is Σ on the bottom level. `entropy` is Σ on the top level, reached
-        # from there by all k equations: if the others hold, both agree where that of x_k holds.
+        # In the equation of x_k large terms nearly cancel, so another one takes its place. On the
+        # bottom level the entropy is S₀ + Kρ, with the price K of a variable. The k equations of
+        # the break points turn this expression into `entropy`. If the first k − 1 equations hold,
+        # S₀ + Kρ = Σ is therefore equivalent to the equation of x_k.
         price_term = unpacked.order.K * self.rho  # Kρ
         top_error = 1 - (entropy - log_weights[0]) / price_term
         return [*errors_below_top, top_error]
@@ -548,25 +569,26 @@ class RSBBranch(ChiBranch[RSBState]):
         hold_breaks: bool = False,
         fineness: float = 1.0,
     ) -> Solved[RSBState]:
-        """A saddle, by Newton's method in those coordinates of a point that are not held.
+        """Solve for a saddle by Newton's method, with some coordinates of the point held fixed.
 
-        There is one equation fewer than coordinates: the caller must hold one, or give one more
-        equation.
+        There is one saddle equation fewer than coordinates. The caller must therefore hold one
+        coordinate or give one more equation.
 
         Parameters
         ----------
         point : (coordinates,)
-            Where Newton starts, as `pack_order` makes it. Held coordinates keep their values.
+            Where Newton's method starts, encoded by `pack_order`. Held coordinates keep their
+            values.
         held
-            Indices of coordinates that are held.
+            Indices of the coordinates that are held.
         name
-            What is solved, for the error's sentence.
+            What is solved, for error messages.
         extra_equation
             A function of the state that must vanish.
         hold_breaks
-            Whether the break points are held, too, and their equations left out.
+            Whether the break points are held, too. Their equations are then left out.
         fineness
-            Grids are finer by this factor.
+            The grids of the averages are finer by this factor.
 
         Returns
         -------
@@ -575,20 +597,20 @@ class RSBBranch(ChiBranch[RSBState]):
         free_coordinates = self._free_coordinates(len(point), held, hold_breaks)
 
         def whole_point(free_values: Array) -> Array:
-            """All coordinates: the free ones, which Newton moves, among those held."""
+            """All coordinates, (coordinates,): free ones from Newton, held ones from `point`."""
             whole = np.array(point, dtype=float)
             whole[free_coordinates] = free_values
             return whole
 
         def residual(state: RSBState) -> Array:
             """The errors of the equations that are solved, one for each free coordinate."""
-            values = state.residual
+            errors = state.residual
             if hold_breaks:
                 # The equations of the break points come last, one for each step.
-                values = values[: len(values) - self.steps]
+                errors = errors[: len(errors) - self.steps]
             if extra_equation is not None:
-                values = np.append(values, extra_equation(state))
-            return values
+                errors = np.append(errors, extra_equation(state))
+            return errors
 
         solved = Newton(tolerance=RSB_TOLERANCE, step_tolerance=1e-5).solve(
             lambda free_values: self.equations(whole_point(free_values), fineness),
@@ -623,13 +645,14 @@ class RSBBranch(ChiBranch[RSBState]):
     def at_load(
         self, alpha: float, start: Array, fineness: float = 1.0, *, hold_breaks: bool = False
     ) -> Solved[RSBState]:
-        """The saddle with k steps of breaking at a given load α, by Newton from a point near to it.
+        """Solve for the saddle with k steps of breaking at a given load α, by Newton's method.
 
-        `start` is the point, (coordinates,), whose break points stay with `hold_breaks`. Grids are
-        finer by the factor `fineness`.
+        `start` is a point near the saddle, (coordinates,). With `hold_breaks` the break points keep
+        their values of `start`. The grids of the averages are finer by the factor `fineness`.
         """
-        # α lies between ρα_c, the load that a typical choice of variables holds, and α_c, that of
-        # all variables: the error is relative to the distance from the nearer one.
+        # α lies between ρα_c, up to which a typical choice of variables separates, and α_c, the
+        # capacity with all variables. The error of the load is taken relative to the distance from
+        # the nearer of these two.
         load_of_all = gardner(self.ensemble).load  # α_c
         scale = min(alpha - self.rho * load_of_all, load_of_all - alpha)
         return self.solve_with(

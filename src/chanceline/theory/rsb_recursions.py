@@ -46,10 +46,11 @@ def pattern_recursion(  # noqa: PLR0913
     offset: float = 0.0,
     fineness: float = 1.0,
 ) -> tuple[PatternLaw, Recursion]:
-    """The log-weight g_i(u) of a pattern of one class, on all levels i = 0 … k of breaking.
+    """Compute the log-weight g_i(u) of a pattern of one class, on levels i = 0 … k of breaking.
 
-    Choices of variables (supports) fall into groups within groups, the smallest on level k. u is
-    the part of a pattern's field that those of one group on level i share.
+    Choices of variables (supports) fall into groups within groups; the groups on level k are the
+    smallest. u is the part of a pattern's field that the supports of one group on level i share.
+    The function g_k has a formula, and the functions below follow from Parisi's recursion.
 
     Parameters
     ----------
@@ -60,9 +61,9 @@ def pattern_recursion(  # noqa: PLR0913
     chi
         χ > 0, the response: a violation v > 0 of a constraint has the weight e^{−v²/2χ}.
     rho
-        ρ, the share of variables that are chosen: also the norm of the weights.
+        ρ, the share of variables that are chosen. It is also |w|² per variable.
     offset
-        Where the field of the class is centred.
+        Mean of the field of the class.
     fineness
         Grids are finer by this factor.
 
@@ -71,23 +72,23 @@ def pattern_recursion(  # noqa: PLR0913
     top_law
         The law of a pattern on level k, at the nodes of its grid.
     recursion
-        g_i, its slope and the density of u on the grid of each level.
+        g_i, its slope and the weights (the distribution of u) on the grid of each level.
     """
-    s2 = rho - overlaps[-1]  # s², the part of the field's variance that no other support shares
+    s2 = rho - overlaps[-1]  # s², the variance of the part of the field that no group shares
     increasing = np.all(np.diff(overlaps, prepend=0.0) > 0)  # 0 < p₀ < … < p_k
     if not (chi > 0 and s2 > 0 and increasing):
         raise OutsideDomain("χ > 0 and 0 < p₀ < … < p_k < ρ are needed")
 
-    # Grids are centred at u = 0, between satisfied and violated patterns, and must reach over the
-    # field around `offset`.
+    # Grids are centred at u = 0, the boundary between satisfied and violated patterns. They must
+    # cover the field, whose mean is `offset`.
     reach = FIELD_REACH * np.sqrt(overlaps[-1]) + abs(offset)
     grids = _pattern_grids(
         overlaps=overlaps, breaks=breaks, s2=s2, chi=chi, reach=reach, fineness=fineness
     )
 
-    # In a smallest group a pattern is violated by v ~ N(u, s²): g_k is the ln of its mean weight.
-    # From there down to g₀ with p_i − p_{i−1}, the variance of u that level i adds:
-    # g_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; p_i − p_{i−1}) exp[x_i g_i(u')].
+    # In a smallest group a pattern has the violation v ~ N(u, s²), and g_k is the logarithm of its
+    # mean weight. Level i adds p_i − p_{i−1} to the variance of u, and the recursion is
+    #     g_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; p_i − p_{i−1}) exp[x_i g_i(u')].
     top_law = pattern_law(grids[-1].nodes, s2, chi)
     recursion = recurse(
         grids,
@@ -103,21 +104,21 @@ def pattern_recursion(  # noqa: PLR0913
 def _pattern_grids(  # noqa: PLR0913
     overlaps: Array, breaks: Array, s2: float, chi: float, *, reach: float, fineness: float
 ) -> list[Grid]:
-    """Grids of the field u of a pattern up to ±`reach`, one for each level 0 … k of breaking.
+    """Return grids of the field u of a pattern up to ±`reach`, one for each level 0 … k.
 
-    `overlaps` are the variances of u by level, (k + 1,), and `breaks` the break points, (k,). A
-    pattern is violated by v ~ N(u, s²), and has the weight e^{−v²/2χ} where v > 0, else 1. Grids
+    `overlaps` has the variances of u by level, (k + 1,), and `breaks` the break points, (k,). A
+    pattern has the violation v ~ N(u, s²); its weight is e^{−v²/2χ} if v > 0 and 1 otherwise. Grids
     are finer by the factor `fineness`.
     """
-    # Below the top level the Gaussians between the levels are the finest structure.
+    # Below the top level the Gaussians between levels are the narrowest structure.
     steps_of_gaussians = gaussian_steps(overlaps) / fineness  # (k + 1,)
     lower_grids = [uniform_grid(reach, step) for step in steps_of_gaussians[:-1]]
 
-    # On the top level the Gaussian is multiplied by a power of the mean weight A(u) of a pattern.
-    # A falls from 1 around u = 0, over the width s of v: there the steps are short.
+    # On the top level the Gaussian is multiplied by a power of A(u), the mean weight of a pattern.
+    # Around u = 0 A starts to fall from 1 over the width s of v, and the steps must be short.
     edge_width = np.sqrt(s2)  # s
-    # Farther out A is a Gaussian itself, the mean of e^{−v²/2χ} over v: e^{−u²/2(s² + χ)}. The
-    # product of the two Gaussians is narrower than the first one.
+    # At larger u A decays like the Gaussian e^{−u²/2(s² + χ)}, the mean of e^{−v²/2χ} over v. This
+    # makes the product narrower than the first Gaussian.
     narrowing = _narrowing_by_patterns(overlaps, breaks, decay_variance=s2 + chi)
     top_grid = focused_grid(
         reach,
@@ -187,10 +188,11 @@ def _choice_law(u: Array, d: float, switch: float) -> ChoiceLaw:
 def support_recursion(
     multipliers: Array, breaks: Array, d: float, switch: float, *, fineness: float = 1.0
 ) -> tuple[ChoiceLaw, Recursion]:
-    """The log-weight f_i(u) of a variable, on all levels i = 0 … k of breaking.
+    """Compute the log-weight f_i(u) of a variable, on levels i = 0 … k of breaking.
 
-    Choices of variables (supports) fall into groups within groups, the smallest on level k. u is
-    the part of a variable's field that those of one group on level i share.
+    Choices of variables (supports) fall into groups within groups; the groups on level k are the
+    smallest. u is the part of a variable's field that the supports of one group on level i share.
+    The function f_k has a formula, and the functions below follow from Parisi's recursion.
 
     Parameters
     ----------
@@ -199,8 +201,8 @@ def support_recursion(
     breaks : (k,)
         Break points 0 < x₁ < … < x_k < 1.
     d, switch
-        On level k a variable is chosen with the log-odds u²/2d − switch; its mean weight is u/d
-        then.
+        On level k a variable is chosen with the log-odds u²/2d − switch. If it is chosen, its mean
+        weight is u/d.
     fineness
         Grids are finer by this factor.
 
@@ -209,16 +211,17 @@ def support_recursion(
     top_law
         The law of a variable on level k, at the nodes of its grid.
     recursion
-        f_i, its slope and the density of u on the grid of each level.
+        f_i, its slope and the weights (the distribution of u) on the grid of each level.
     """
     scales = _growth_scales(multipliers, breaks, d)
     grids = _support_grids(
         multipliers=multipliers, breaks=breaks, scales=scales, switch=switch, fineness=fineness
     )
 
-    # In a smallest group f_k = ln(1 + e^{u²/2d − switch}): the variable is rejected, or chosen.
-    # From there down to f₀ with G_i − G_{i−1}, the variance of u that level i adds:
-    # f_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; G_i − G_{i−1}) exp[x_i f_i(u')].
+    # In a smallest group a variable is rejected (weight 1) or chosen (weight e^{u²/2d − switch}),
+    # and f_k is the logarithm of the sum. Level i adds G_i − G_{i−1} to the variance of u, and the
+    # recursion is
+    #     f_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; G_i − G_{i−1}) exp[x_i f_i(u')].
     top_law = _choice_law(grids[-1].nodes, d, switch)
     recursion = recurse(
         grids,
@@ -248,23 +251,25 @@ def _growth_scales(multipliers: Array, breaks: Array, d: float) -> Array:
 def _support_grids(
     multipliers: Array, breaks: Array, scales: Array, switch: float, fineness: float
 ) -> list[Grid]:
-    """Grids of the field u of a variable, one a level 0 … k, fine where it comes to be chosen.
+    """Return grids of the field u of a variable, one for each level 0 … k of breaking.
 
-    On level i it is likely chosen where u²/2d_i exceeds the switch. `scales` are d₀ … d_k and
-    `multipliers` the variances of u, both (k + 1,); `breaks` are x₁ … x_k. Grids are finer by the
-    factor `fineness`.
+    They are dense where the probability of choosing the variable rises. On level i this is where
+    u²/2d_i equals the switch. `scales` has d₀ … d_k and `multipliers` the variances of u, both (k +
+    1,); `breaks` has x₁ … x_k. Grids are finer by the factor `fineness`.
     """
     reach = FIELD_REACH * np.sqrt(_tilted_variance(multipliers, scales))
     coarse_steps = gaussian_steps(multipliers) / fineness  # resolve the Gaussians between levels
-    # Where the switch is negative every variable is likely chosen: the grids of 0 will do.
+    # With a negative switch a variable is likely chosen at every u; the grids for 0 are fine
+    # enough.
     nonnegative_switch = max(switch, 0.0)
-    # Level i has the exponent x_{i+1}, by which f_i was averaged from the level above; the top 1.
+    # The log-weight f_i on level i comes from averaging e^{x_{i+1} f_{i+1}}: its exponent is
+    # x_{i+1}. The exponent on the top level is 1.
     exponents = np.append(breaks, 1.0)
 
     grids = []
     for scale, exponent, coarse_step in zip(scales, exponents, coarse_steps, strict=True):
-        # The trapezoidal rule of step h has an error of about e^{−2πa/h}, where a is the distance
-        # of a singularity from the real axis. That of the level's log-weight lies here:
+        # The trapezoidal rule with step h has an error of about e^{−2πa/h}, where a is the distance
+        # of the nearest singularity of the integrand, here of the log-weight, from the real axis.
         singularity = _singular_field(scale, nonnegative_switch, exponent)
         distance = singularity.imag  # a
         grid = focused_grid(
@@ -356,10 +361,12 @@ def broken_class_means(  # noqa: PLR0913
     offset: float,
     fineness: float,
 ) -> BrokenPatternMeans:
-    """The averages over the patterns of one class that the equations of k steps of breaking need.
+    """Compute the averages over the patterns of one class that the saddle equations need.
 
-    The parameters are those of `pattern_recursion`. Tuples instead of arrays, because results are
-    cached by them.
+    The saddle equations are those with k steps of breaking. g_i is the log-weight of a pattern on
+    level i = 0 … k, a function of its field. Averages are over the distribution of the field. The
+    parameters are those of `pattern_recursion`, as tuples instead of arrays: results are cached,
+    and the arguments must be hashable.
     """
     top_law, recursion = pattern_recursion(
         overlaps=np.array(overlaps),
@@ -369,9 +376,11 @@ def broken_class_means(  # noqa: PLR0913
         offset=offset,
         fineness=fineness,
     )
-    s2 = rho - overlaps[-1]  # s², the variance of the field in a smallest group of supports
+    # A pattern adds g_k + ½(s² + χ)g_k'² to the entropy inside a smallest group of supports. g_k is
+    # its log-weight on the top level, and s² the variance of its field inside the group.
+    s2 = rho - overlaps[-1]
     entropy_of_pattern = top_law.log_mean_weight + 0.5 * (s2 + chi) * top_law.slope**2
-    bottom_curvature = recursion.bottom_curvature(top_law.curvature)  # g₀'', from g_k''
+    bottom_curvature = recursion.bottom_curvature(top_law.curvature)  # g₀'' from g_k'', (nodes,)
 
     def top_mean(values: Array) -> float:
         """The average over the field of the top level k."""
@@ -399,10 +408,12 @@ def broken_variable_means(
     *,
     fineness: float,
 ) -> BrokenVariableMeans:
-    """The averages over the variables that the equations of k steps of breaking need.
+    """Compute the averages over the variables that the saddle equations need.
 
-    The parameters are those of `support_recursion`. Tuples instead of arrays, because results are
-    cached by them.
+    The saddle equations are those with k steps of breaking. f_i is the log-weight of a variable on
+    level i = 0 … k, a function of its field. Averages are over the distribution of the field. The
+    parameters are those of `support_recursion`, as tuples instead of arrays: results are cached,
+    and the arguments must be hashable.
     """
     top_law, recursion = support_recursion(
         multipliers=np.array(multipliers),
@@ -411,8 +422,9 @@ def broken_variable_means(
         switch=switch,
         fineness=fineness,
     )
-    choice_entropy = entr(top_law.p_chosen) + entr(top_law.p_rejected)  # −p ln p − (1−p) ln(1−p)
-    bottom_curvature = recursion.bottom_curvature(top_law.curvature)  # f₀'', from f_k''
+    # The entropy −p ln p − (1−p) ln(1−p) of choosing a variable with probability p, (nodes,).
+    choice_entropy = entr(top_law.p_chosen) + entr(top_law.p_rejected)
+    bottom_curvature = recursion.bottom_curvature(top_law.curvature)  # f₀'' from f_k'', (nodes,)
 
     def top_mean(values: Array) -> float:
         """The average over the field of the top level k."""

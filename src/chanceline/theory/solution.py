@@ -132,10 +132,10 @@ class ReplicaSolution(EnsembleResult):
         return stability_law(self._field_laws())
 
     def _field_laws(self) -> FieldLaws:
-        """The order parameters that the distributions of weights and stabilities depend on.
+        """Return the parameters that determine the distributions of weights and stabilities.
 
-        Without breaking all choices of variables are alike: there is one overlap q₀ of their
-        weights, with its multiplier F₀, and no break point.
+        Without symmetry breaking all choices of variables are alike: there is one overlap q₀ of
+        their weights, one multiplier F₀ of q₀, and no break point.
         """
         return FieldLaws(
             alpha=self.alpha,
@@ -194,14 +194,14 @@ class Solutions(Result):
         return f"{len(self)} solutions at ρ = {self.points[0].rho:g}, {loads}"
 
     def to_frame(self) -> pd.DataFrame:
-        """The solutions as a table: their numbers, and the replicon products as columns."""
+        """The solutions as a table, one row per solution, with the replicon products as columns."""
         import pandas as pd
 
         rows = []
         for point in self.points:
             record = point.to_dict()
-            # Nested records do not fit into columns: the replicon products become columns of their
-            # own, and the conjugates, which only some solutions have, are left out.
+            # Nested records do not fit into one column. The replicon products become columns of
+            # their own; the conjugates, which only some solutions have, are left out.
             stability = record.pop("stability")
             record.pop("conjugates", None)
             rows.append({**record, **stability})
@@ -234,7 +234,10 @@ class RSSolution(ReplicaSolution):
     kind = "asymptotic (replica symmetric)"
 
     def __str__(self) -> str:
-        """The solution in lines of text; threshold, price and ρ₊ only where there are any."""
+        """Return the solution as lines of text.
+
+        The lines of threshold, price and ρ₊ appear only if the solution has these.
+        """
         lines = [
             self.summary(),
             self._entropy_line(),
@@ -244,7 +247,8 @@ class RSSolution(ReplicaSolution):
         if self.ensemble.free_threshold or self.price is not None:
             lines.append(self._threshold_line())
 
-        # As many tight patterns as weights: αp₊ = ρ, or αp₊ = ρ₊ with given signs.
+        # A check of the solution: the number of tight patterns equals the number of nonzero
+        # weights. With free signs this is αp₊ = ρ, with given signs αp₊ = ρ₊.
         share_symbol = "ρ"
         if self.nonzero is not None:
             share_symbol = "ρ₊"

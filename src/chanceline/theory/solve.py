@@ -79,11 +79,11 @@ class OneStepSolution(ReplicaSolution):
     kind = "asymptotic (one step of replica symmetry breaking)"
 
     def _field_laws(self) -> FieldLaws:
-        """The order parameters that the distributions of weights and stabilities depend on.
+        """Return the parameters that determine the distributions of weights and stabilities.
 
-        With groups of supports (choices of variables) there are two overlaps and multipliers, p₀
-        and G₀ between groups, p₁ and G₁ within one, and the break point x. Without groups there are
-        those of replica symmetry.
+        Supports are choices of variables. With groups of supports there are two overlaps with their
+        multipliers, (p₀, G₀) between groups and (p₁, G₁) within a group, and one break point x.
+        Without groups the parameters are those of replica symmetry.
         """
         symmetric = super()._field_laws()
         if self.x is None or self.p1 == self.p0:
@@ -96,7 +96,7 @@ class OneStepSolution(ReplicaSolution):
         )
 
     def __str__(self) -> str:
-        """The solution in lines of text; two lines where symmetry is not broken."""
+        """Return the solution as several lines of text; two lines where symmetry is not broken."""
         if not self.broken:
             entropy = f"Σ = {self.entropy:.10f} ± {self.quadrature_error:.1e}"
             return f"{self.summary()}\n  {self._why_unbroken()}: {entropy}"
@@ -167,27 +167,28 @@ def solve(  # noqa: PLR0913
     Parameters
     ----------
     alpha
-        Patterns per variable, positive. For several of them the result is `Solutions`, in one
-        row; the branch of solutions is followed once for all of them.
+        Load, patterns per variable, positive: a number, or several in a sequence. For several loads
+        the result is `Solutions`, one solution per load in their order. The branch of solutions is
+        then followed only once.
     rho
         Share of the variables that the perceptron may keep, 0 < ρ < 1.
     ansatz
-        "rs", replica symmetric, or "1rsb", one step of symmetry breaking between supports (where
-        there is any).
+        "rs" (replica symmetry) or "1rsb" (one step of symmetry breaking between supports, the
+        choices of variables; the symmetric solution is returned where symmetry is not broken).
     balance, margin, errors, signs
-        Share of positive patterns, margin wanted, share of errors allowed, "given" signs, as in
-        `capacity`.
+        Share of positive patterns, margin of the rule, share of errors allowed, and "free" or
+        "given" signs of the weights, as in `capacity`.
 
     Returns
     -------
     RSSolution, OneStepSolution or Solutions
-        Order parameters, entropy Σ of separating choices, both stability products, residual and
-        quadrature error.
+        Order parameters, entropy Σ of separating choices of variables, stability products,
+        residual and quadrature error.
     """
     ensemble = Ensemble.checked(balance, margin, errors, signs)
     if ansatz not in ("rs", "1rsb"):
         raise InputError(f"ansatz must be 'rs' or '1rsb', but is {shown(ansatz)}")
-    if np.ndim(alpha):
+    if np.ndim(alpha):  # several loads
         return _solve_along(np.ravel(alpha).tolist(), rho, ansatz, ensemble)
     load = cast("float", alpha)
     if ansatz == "rs":
@@ -196,56 +197,61 @@ def solve(  # noqa: PLR0913
 
 
 def _solve_along(loads: list[float], rho: float, ansatz: str, ensemble: Ensemble) -> Solutions:
-    """Solutions at several loads of one density, in their order; the ansatz is checked already."""
+    """Solve at several loads and one density, in the order of the loads."""
     loads = [check_alpha(load) for load in loads]
     rho = check_rho(rho)
     if ansatz == "rs":
         return Solutions(tuple(solve_rs_along(loads, rho, ensemble)))
-    # One by one. Where symmetry breaks, which costs most, is found once: `transition_at` remembers.
+    # Solve at each load on its own. The most expensive part, finding where symmetry breaks, is done
+    # only once, because `transition_at` caches its result.
     return Solutions(tuple(solve_1rsb(load, rho, ensemble) for load in loads))
 
 
 def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> OneStepSolution:
-    """The solution with one step of breaking at load α and density ρ, without errors.
+    """Solve at load α and density ρ with one step of replica symmetry breaking, without errors.
 
-    With one step of breaking the supports (choices of variables that separate) may fall into
-    groups. Replica symmetry is the answer where they do not, or not enough to be resolved.
+    A support is a choice of ρN variables. With one step of symmetry breaking the supports that
+    separate αN patterns may fall into groups. As the load grows there are four cases, in this
+    order, which the code tests one by one. Only in the last case does the solution differ from the
+    replica-symmetric one. Raises InputError for ensembles and densities that are not covered.
     """
     alpha = check_alpha(alpha)
     rho = check_rho(rho)
     check_breaking(ensemble)
 
-    # Typical choices separate. Where symmetry breaks is not asked here.
+    # 1. Up to the Cover–Gardner load typical supports separate, and there are no groups. Where
+    #    symmetry breaks at larger loads is not computed.
     cover_gardner_load = rho * gardner(ensemble).load
     if alpha <= cover_gardner_load:
         return _solution_without_groups(
             solve_rs(alpha, rho, ensemble), Phase.SYMMETRIC, transition=None
         )
 
-    # Only selected choices do, but there are no groups yet.
+    # 2. Only selected supports separate, but symmetry between them is not broken yet.
     check_broken_density(rho)
     transition = transition_at(rho, ensemble)
     if alpha <= transition.breaking_alpha:
         phase = _unbroken_phase(alpha, transition)
         return _solution_without_groups(solve_rs(alpha, rho, ensemble), phase, transition)
 
-    # Groups have just begun: overlaps within and between them nearly agree.
+    # 3. Symmetry has just broken: overlaps within and between groups are still too similar to be
+    #    resolved, and there is no start for the solver.
     branch = RSBBranch(rho, steps=1, ensemble=ensemble)
     start = start_at_load(alpha, branch)
     if start is None:
         return _solution_without_groups(solve_rs(alpha, rho, ensemble), Phase.BROKEN, transition)
 
-    # Groups count.
+    # 4. There are groups, and the equations with one step of breaking are solved.
     return _broken_solution(alpha, branch, start, transition)
 
 
 def _broken_solution(
     alpha: float, branch: RSBBranch, start: BrokenStart, transition: SupportTransition
 ) -> OneStepSolution:
-    """The solution with groups at load α, from a start near to it.
+    """Solve at load α with groups of supports, by Newton's method from `start`.
 
-    It is solved twice, the second time on finer grids: the difference of the entropies is the error
-    of the grids.
+    The equations are solved twice, the second time on finer grids. The second solution is returned,
+    and the change of its entropy is reported as the quadrature error.
     """
     coarse = branch.at_load(alpha, start.point, hold_breaks=start.hold_breaks)
     fine = branch.at_load(alpha, coarse.unknowns, FINER, hold_breaks=start.hold_breaks)
@@ -256,16 +262,17 @@ def _broken_solution(
 
 
 def _unbroken_phase(alpha: float, transition: SupportTransition) -> Phase:
-    """The phase at a load α where the entropy is that of replica symmetry.
+    """Return the phase at a load α where the entropy is that of replica symmetry.
 
-    Before a jump of the order there are groups of supports from the load `dynamic_alpha` on.
+    If symmetry breaks by a jump, there are already groups of supports from the load `dynamic_alpha`
+    on.
     """
     if transition.dynamic_alpha is not None and alpha > transition.dynamic_alpha:
         return Phase.GROUPED
     return Phase.SYMMETRIC
 
 
-# The fields that tell where and how symmetry breaks, where that was not asked.
+# The fields of a solution that say where and how symmetry breaks, if this was not computed.
 _NO_TRANSITION: dict[str, Any] = {
     "replicon_alpha": None,
     "break_point": None,
@@ -282,10 +289,10 @@ def _solution_with_groups(
     alpha: float,
     quadrature_error: float,
 ) -> OneStepSolution:
-    """A solution with groups of supports (choices of variables) in the form that users see.
+    """Convert a solution with groups of supports to a `OneStepSolution`, the public result.
 
-    `solved` is the solution at the load α, `transition` says from which load on there are groups,
-    and `quadrature_error` is the error of the entropy.
+    Supports are choices of variables. `solved` is the solution at load α, `transition` says at
+    which load the groups begin, and `quadrature_error` is the numerical error of the entropy.
     """
     state = solved.state
     stability = Stability(
@@ -312,24 +319,26 @@ def _solution_with_groups(
 
 
 def _order_as_fields(order: RSBOrder, rho: float) -> dict[str, Any]:
-    """The order parameters with groups of supports, by their names in a `OneStepSolution`.
+    """Return the order parameters of a solution with groups, by their `OneStepSolution` names.
 
-    A solution without groups has one overlap q₀ of two supports, with its multiplier F₀. With
-    groups these are the means over pairs of supports. `rho` is the density ρ.
+    Supports (choices of variables) fall into groups. A solution without groups has a single overlap
+    q₀ of two supports, with its multiplier F₀. With groups, q₀ and F₀ are means over all pairs of
+    supports. `rho` is the density ρ.
     """
-    between_groups = order.x[0]  # x, the probability that two supports are of different groups
-    within_group = 1 - between_groups
-    p0, p1 = order.p  # overlaps of two supports of different groups, and of one group
+    x = order.x[0]  # the probability that two supports belong to different groups
+    p_same_group = 1 - x
+    p0, p1 = order.p  # overlap of two supports in different groups, and in the same group
     G0, G1 = order.G  # their multipliers
     return {
-        "x": between_groups,
+        "x": x,
         "p0": p0,
         "p1": p1,
         "G0": G0,
         "G1": G1,
-        "q0": between_groups * p0 + within_group * p1,
-        "F0": between_groups * G0 + within_group * G1,
-        "q1": rho,  # weights on one support overlap by ρ − mχ, in the limit m → 0
+        "q0": x * p0 + p_same_group * p1,
+        "F0": x * G0 + p_same_group * G1,
+        # Two weight vectors on one support overlap by ρ − mχ with m replicas; the limit m → 0 is ρ.
+        "q1": rho,
         "chi": order.chi,
         "K": order.K,
         "E": order.E,
@@ -339,9 +348,10 @@ def _order_as_fields(order: RSBOrder, rho: float) -> dict[str, Any]:
 
 
 def _replicon_within_support(state: RSBState, alpha: float, rho: float) -> float:
-    """The replicon product within a support, αp₊/ρ: tight patterns per chosen weight.
+    """Return the replicon product within a support, αp₊/ρ; it is stable below 1.
 
-    α is the load, p₊ the share of tight patterns and ρ the density of chosen variables.
+    α is the load, p₊ the share of tight patterns (those exactly at the margin) and ρ the density,
+    so this is the number of tight patterns per chosen weight.
     """
     if state.ensemble.margin:
         return alpha * state.tight / rho
@@ -353,23 +363,25 @@ def _replicon_within_support(state: RSBState, alpha: float, rho: float) -> float
 def _solution_without_groups(
     symmetric: RSSolution, phase: Phase, transition: SupportTransition | None
 ) -> OneStepSolution:
-    """A replica-symmetric solution in the form of one with groups of supports.
+    """Convert a replica-symmetric solution to a `OneStepSolution` with equal values for all groups.
 
-    With the phase BROKEN groups have begun, but are too weak to be resolved. `transition` says
-    from which load on there are groups; None if that was not asked.
+    With the phase BROKEN there are groups of supports, but they are too weak to be resolved.
+    `transition` says at which load groups begin; None if this was not computed.
     """
     is_broken = phase is Phase.BROKEN
     fields_of_both_kinds: dict[str, Any] = {
         field.name: getattr(symmetric, field.name) for field in fields(ReplicaSolution)
     }
+    # Where symmetry breaks. The break point x exists only if there are groups. Groups that are too
+    # weak to be resolved have just begun, and x still has its first value.
     breaking = _NO_TRANSITION
-    x = None  # the break point has a value only where groups have begun: that of their beginning
+    x = None
     if transition is not None:
         breaking = transition.as_fields()
         if is_broken:
             x = transition.first_break
 
-    # Overlaps of supports, their multipliers and the replicons: as without groups.
+    # Within and between groups the overlaps, their multipliers and the replicons are the same.
     replicon = symmetric.stability.between
     return OneStepSolution(
         **fields_of_both_kinds,

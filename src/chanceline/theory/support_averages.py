@@ -49,12 +49,14 @@ class VariableParameters(NamedTuple):
 def variable_law_at_nodes(
     parameters: VariableParameters, step: float, signed: bool
 ) -> tuple[VariableLaw, GaussianRule]:
-    """The law of a variable (`variable_law`) at the nodes z of ∫Dz, and the rule they belong to.
+    """Evaluate `variable_law`, the law of a variable, at the nodes z of the average ∫Dz.
 
-    The mean field on a variable is u = √F₀ z. `parameters` are numbers or Duals, `step` is that of
-    the quadrature, and `signed` says whether the sign of each weight is given.
+    The mean field on a variable is u = √F₀ z with a standard Gaussian z. `parameters` are numbers
+    or Duals (numbers with derivatives), `step` is the step of the quadrature, and `signed` says
+    whether the sign of each weight is given. Returns the law, whose arrays are (nodes,), and the
+    quadrature rule with nodes and weights.
     """
-    # The nodes carry no derivatives, as the integral does not depend on where they lie.
+    # The nodes need no derivatives, because the integral does not depend on where they lie.
     plain_parameters = VariableParameters._make(map(value_of, parameters))
     rule = rule_for_variables(plain_parameters, step, signed)
     law = variable_law(
@@ -68,25 +70,26 @@ def variable_law_at_nodes(
 
 
 def rule_for_variables(parameters: VariableParameters, step: float, signed: bool) -> GaussianRule:
-    """Nodes z and weights of ∫Dz, fine where a variable of mean field √F₀ z comes to be chosen.
+    """Choose nodes z and weights of ∫Dz, dense where the probability of choosing changes quickly.
 
-    `parameters` are plain numbers, the variance F₀ of the mean field among them. `step` is the
-    distance of nodes in the stretched variable of the quadrature; `signed` says whether the sign of
-    each weight is given.
+    The average is over variables, which have the mean field √F₀ z. `parameters` are plain numbers,
+    without derivatives. `step` is the spacing of the nodes in the stretched variable of the
+    quadrature, and `signed` says whether the sign of each weight is given.
     """
     if parameters.F0 == 0:
-        return rule_for(1.0, step / 2)  # the mean field is 0 for all z: nothing is to be resolved
+        return rule_for(1.0, step / 2)  # the mean field is 0 for all z, and nothing changes with z
 
-    # A variable of mean field u is chosen with the log-odds u²/2d − switch, K its price.
+    # A variable with mean field u and price K is chosen with the log-odds u²/2d − switch.
     d = parameters.d
     stiffness_ratio = parameters.V / d  # V/d = E/d − 1, E the stiffness of the weights
     switch = parameters.K - 0.5 * np.log1p(stiffness_ratio)  # K − ½ ln(E/d)
     width_at_zero = _width_at_zero(parameters, signed)
     if switch < _SHARP_SWITCH:
-        # The probability of choosing rises so smoothly that half the step will do.
+        # The probability changes so smoothly that nodes around 0 with half the usual step resolve
+        # it.
         return rule_for(width_at_zero, step / 2)
 
-    # It rises sharply at two places, and each needs short steps of its own.
+    # The probability rises sharply on both sides of 0, at ±z. Each rise needs dense nodes.
     sharp_rise = _sharp_rise(switch, d, parameters.F0)
     return focused_rule(
         centres=(-sharp_rise.z, 0.0, sharp_rise.z),
@@ -131,33 +134,34 @@ def _width_at_zero(parameters: VariableParameters, signed: bool) -> float:
 def variable_means(
     parameters: VariableParameters, step: float, signed: bool = False
 ) -> VariableMeans:
-    """The averages over all variables that the saddle equations need (`VariableMeans`).
+    """Compute the averages over all variables that the saddle equations need (`VariableMeans`).
 
-    A variable that is not chosen has the weight 0. `parameters` are in units where the stiffness
-    E = V + d of the weights is 1, `step` is that of the quadrature, and `signed` says whether the
-    sign of each weight is given.
+    A variable that is not chosen has the weight 0. `parameters` are in units in which the stiffness
+    E = V + d of the weights is 1. `step` is the step of the quadrature, and `signed` says whether
+    the sign of each weight is given.
     """
     law, rule = variable_law_at_nodes(parameters, step, signed)
-    weights = rule.weights  # of the nodes in the average over the mean field of a variable
+    weights = rule.weights  # of the nodes, not of the variables: they average over the mean field
     p_chosen = law.p_chosen
 
     chosen_share = weighted_sum(weights, p_chosen)
-    nonzero_share = chosen_share  # with free signs every chosen variable has a weight
+    nonzero_share = chosen_share  # with free signs every chosen variable has a nonzero weight
     if signed:
         nonzero_share = weighted_sum(weights, p_chosen * law.p_nonzero)
     square_weight_if_chosen = square(law.mean_weight) + law.weight_variance
-    mean_weight = law.slope  # of any variable
+    mean_weight = law.slope  # of a variable that may be chosen or not, given its mean field
 
-    # No equation is solved for the last three means, of stability: they need no derivatives.
+    # The last three means describe stability. They enter no equation that Newton's method solves,
+    # so they are computed without derivatives.
     plain_law = law.without_differentials()
     curvature = plain_law.curvature  # f'', of the log-weight f of a variable
-    p_nonzero = plain_law.p_chosen * plain_law.p_nonzero  # chosen, and with a weight
+    p_nonzero = plain_law.p_chosen * plain_law.p_nonzero  # chosen with a nonzero weight
     return VariableMeans(
         chosen=chosen_share,
         rejected=weighted_sum(weights, law.p_rejected),
         nonzero=nonzero_share,
         norm=weighted_sum(weights, p_chosen * square_weight_if_chosen),
-        overlap=weighted_sum(weights, square(mean_weight)),
+        overlap=weighted_sum(weights, square(mean_weight)),  # of the weights on two choices
         log_partition=weighted_sum(weights, law.log_partition),
         curvature_square=weighted_sum(weights, curvature**2),
         nonzero_square=weighted_sum(weights, p_nonzero**2),

@@ -73,14 +73,14 @@ def variable_law(
     price: Numbers,
     signed: bool = False,
 ) -> VariableLaw:
-    """The probability that a variable is chosen, and mean and variance of its weight if it is.
+    """Compute the probability that a variable is chosen, and the law of its weight if it is.
 
-    The odds that it is chosen are
+    The variable is chosen with the odds
 
         e^{−K}B,    B = ∫N(h; u, V) e^{h²/2E} dh = √(E/d) e^{u²/2d},    E = V + d.
 
-    h is the field on the variable, and its weight is w = h/E if it is chosen: a Gaussian of mean
-    u/d and variance V/(E d).
+    h is the field on the variable. If the variable is chosen, its weight is w = h/E, with the field
+    tilted by the factor e^{h²/2E}: a Gaussian of mean u/d and variance V/(E d).
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def variable_law(
     field_variance
         V, the variance of the field around u.
     net_stiffness
-        d = E − V > 0, E the stiffness of the weight.
+        d = E − V > 0, where E is the stiffness of the weight.
     price
         K, the price of choosing the variable.
     signed
@@ -113,22 +113,24 @@ def variable_law(
 def _variable_law_given_signs(
     mean_field: Numbers, field_variance: Numbers, net_stiffness: Numbers, price: Numbers
 ) -> VariableLaw:
-    """The same as `variable_law` for a weight that must not be negative.
+    """Compute the same as `variable_law` for a weight that must not be negative.
 
-    The field on the variable is h ~ N(u, V). If the variable is chosen, its weight is w = h₊/E with
-    h₊ = max(h, 0) and the stiffness E = V + d. The odds that it is chosen are e^{−K}B, K its price:
+    The field on the variable is h ~ N(u, V). If the variable is chosen, its weight is w = h₊/E,
+    where h₊ = max(h, 0) and E = V + d is the stiffness. With the price K of the variable, the odds
+    that it is chosen are e^{−K}B, where
 
         B = ∫N(h; u, V) e^{h₊²/2E} dh.
     """
     stiffness = field_variance + net_stiffness  # E
 
-    # A pattern has the same law. Its violation v ~ N(μ, s²) is tilted by e^{−v₊²/2χ}: with v = h,
-    # μ = u, s² = V and χ = −E this is the tilt e^{h₊²/2E} of the field. A negative χ is allowed, as
-    # V < E makes the integral finite.
+    # This integral has the same form as the mean weight of a pattern, whose violation v ~ N(μ, s²)
+    # has the weight e^{−v₊²/2χ}: take v = h, μ = u, s² = V and χ = −E. A negative χ is allowed,
+    # because the integral is finite for V < E.
     tilted_field = pattern_law(mu=mean_field, s2=field_variance, chi=-stiffness)
-    log_b = tilted_field.log_mean_weight  # ln B: the integral is the mean of the tilt
-    mean_h = tilted_field.mean_correction  # of h₊, in the tilted law
-    variance_h = tilted_field.correction_variance  # of h₊, in the tilted law
+    log_b = tilted_field.log_mean_weight  # ln B
+    # Mean and variance of h₊, with the density of h multiplied by e^{h₊²/2E} and normalised.
+    mean_h = tilted_field.mean_correction
+    variance_h = tilted_field.correction_variance
 
     log_odds = log_b - price  # ln(e^{−K}B)
     return VariableLaw(
@@ -138,5 +140,5 @@ def _variable_law_given_signs(
         mean_weight=mean_h / stiffness,  # w = h₊/E
         weight_variance=variance_h / square(stiffness),
         stiffness=stiffness,
-        p_nonzero=tilted_field.p_tight,  # of h > 0, in the tilted law
+        p_nonzero=tilted_field.p_tight,  # the probability of h > 0, with the same density
     )

@@ -45,11 +45,12 @@ _TABLE_END = 0.98
 
 
 def solve_rs(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> RSSolution:
-    """The replica-symmetric solution at a load α and a density ρ, 0 < α < α_ℓ₀(ρ).
+    """Compute the replica-symmetric solution at load α and density ρ, for 0 < α < α_ℓ₀(ρ).
 
-    α is patterns per variable, ρ the share of variables chosen. Up to α_CG (`cover_gardner` of
-    `Bounds`) typical choices of variables separate the patterns; above only selected ones do, up to
-    α_ℓ₀ (`l0_gardner`), where the solutions end.
+    The load α is the number of patterns per variable, and the density ρ is the share of variables
+    chosen. There are two regimes. Up to the Cover–Gardner load α_CG (`cover_gardner` of `Bounds`) a
+    typical choice of variables separates the patterns. Above α_CG only selected choices do, up to
+    the ℓ₀-Gardner load α_ℓ₀ (`l0_gardner`), where the solutions end.
     """
     alpha = check_alpha(alpha)
     rho = check_rho(rho)
@@ -65,9 +66,11 @@ def solve_rs(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> RSSolution
         )
 
     if ensemble.error_rate:
+        # With errors the entropy, not α_CG, separates the two regimes.
         return _with_errors(alpha, rho, ensemble)
-    # At α_CG itself the equations of neither side can be solved. The plain ensemble has a closed
-    # form there. For others α_CG is known up to rounding only, and α lies on one side or the other.
+    # At α_CG itself the equations of both regimes are singular. For the plain ensemble the solution
+    # there has a closed form. For other ensembles α_CG is known only up to rounding, so that α
+    # practically always lies in one of the two regimes.
     distance_to_entrance = abs(alpha - bounds.cover_gardner)
     if ensemble.plain and distance_to_entrance <= _AT_ENTRANCE * alpha:
         return _at_cover_gardner(alpha, rho)
@@ -79,16 +82,19 @@ def solve_rs(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> RSSolution
 def solve_rs_along(
     loads: Sequence[float], rho: float, ensemble: Ensemble = PLAIN
 ) -> list[RSSolution]:
-    """The replica-symmetric solutions at one density ρ and several loads, in their order.
+    """Compute the replica-symmetric solutions at one density ρ and several loads.
 
-    Loads above α_CG, up to which typical choices of variables separate, lie on one branch of
-    solutions, which is followed once for all of them. The others are solved one by one.
+    The result is a list in the order of `loads` (patterns per variable). Above the Cover–Gardner
+    load α_CG, up to which a typical choice of variables separates the patterns, all solutions lie
+    on one curve, a branch. It is followed once for all loads above α_CG. The loads up to α_CG are
+    solved one by one.
     """
     cover_gardner_load = bounds_at(rho, ensemble).cover_gardner  # α_CG
-    # At α_CG itself, within rounding, `solve_rs` takes the limit.
+    # Loads that equal α_CG within rounding are left to `solve_rs`, which treats this limit.
     clearly_above = cover_gardner_load * (1 + _AT_ENTRANCE)
     loads_on_branch = sorted({load for load in loads if load > clearly_above})
-    # With errors the branch may fold back in the load: then it has no order of loads to follow.
+    # With errors the load need not increase along the branch, so one pass cannot visit the loads in
+    # order. For a single load one pass saves nothing.
     if ensemble.error_rate or len(loads_on_branch) <= 1:
         return [solve_rs(load, rho, ensemble) for load in loads]
 
@@ -98,6 +104,7 @@ def solve_rs_along(
     branch = Branch(rho, ensemble)
     points = _points_between(branch, smallest_load, largest_load)
 
+    # The solution at each load, by load.
     solution_at = {}
     for load in loads_on_branch:
         solution_at[load] = _at_load(branch, load, _points_around(branch, points, load))
@@ -109,9 +116,10 @@ def solve_rs_along(
 def _points_between(
     branch: Branch, smallest_load: float, largest_load: float
 ) -> list[Solved[RSState]]:
-    """Points of a branch in the order of their loads, which enclose the two loads given.
+    """Return points of a branch, in the order of their loads, that enclose two given loads.
 
-    The first point lies below `smallest_load`, the last one is the first at or above the largest.
+    The first point lies below `smallest_load`. The last point is the first one at or above
+    `largest_load`.
     """
 
     def has_reached_largest(state: RSState) -> bool:
@@ -124,10 +132,9 @@ def _points_between(
 def _points_around(
     branch: Branch, points: list[Solved[RSState]], alpha: float
 ) -> tuple[Solved[RSState], Solved[RSState]]:
-    """The two neighbouring points of a branch between whose loads α lies.
+    """Return the two neighbouring points of a branch between whose loads α lies.
 
-    `points` are in the order of their loads. α lies above the load of the first and not above that
-    of the last.
+    `points` are in the order of their loads. α is larger than the first load and at most the last.
     """
     for before, after in pairwise(points):
         if branch.excess_load(after.state, alpha) >= 0:
@@ -146,11 +153,11 @@ def _check_end(alpha: float, rho: float, ensemble: Ensemble) -> None:
 
 
 def _below_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
-    """The solution where typical choices separate, with its quadrature error.
+    """Compute the solution where typical choices of variables separate, with its quadrature error.
 
-    The load α lies below the Cover–Gardner load, at the density ρ. The equations are solved on the
-    usual step of the quadrature and on half of it. The second is the result, and the error is how
-    far its overlaps q₀ (between choices) and q₁ (within one) have moved.
+    The load α is below the Cover–Gardner load at density ρ. The equations are solved with the usual
+    step of the quadrature and with half of it. The second solution is the result. The error is the
+    larger change of its two overlaps: q₀ of weights on two choices, and q₁ on one choice.
     """
     coarse = solve_typical(alpha, rho, ensemble, step=QUADRATURE_STEP)
     fine = solve_typical(alpha, rho, ensemble, step=QUADRATURE_STEP / 2)
@@ -159,23 +166,25 @@ def _below_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolu
 
 
 def _at_cover_gardner(alpha: float, rho: float) -> RSSolution:
-    """The replica-symmetric solution at the load α = 2ρ of the plain ensemble, in closed form.
+    """Return the replica-symmetric solution of the plain ensemble at α = 2ρ, in closed form.
 
-    It is the largest load that a typical choice of ρN variables separates, and the common limit of
-    the solutions below and above: one weight vector is left for each choice.
+    `alpha` equals 2ρ within rounding. This is the largest load that a typical choice of ρN
+    variables separates. The solutions below and above it have this common limit: each choice has
+    exactly one separating weight vector left.
     """
-    # The overlap of the weights of two choices is q₀ = cρ, where ρ is the norm of the weights.
+    # Weights have the squared length ρ per variable, and c is the correlation of the weights of two
+    # choices: their overlap (scalar product per variable) is q₀ = cρ.
     overlap_over_rho = typical_overlap(rho)  # c
     return RSSolution(
         alpha=alpha,
         rho=rho,
         regime=Regime.TYPICAL.value,
-        entropy=binary_entropy(rho),  # that of all choices, as typical ones separate
+        entropy=binary_entropy(rho),  # the entropy of all choices, because typical ones separate
         q0=overlap_over_rho * rho,
-        q1=rho,  # within a choice: with one weight vector, the overlap is its norm
+        q1=rho,  # overlap within one choice: its only weight vector with itself, so its norm ρ
         chi=math.inf,  # the response of the weights diverges here
-        K=float(logit(1 - rho)),  # e^{−K} = ρ/(1 − ρ): every variable is as likely chosen
-        # In the rescaled units of χ the multipliers of the norm, of q₁ and of q₀ vanish.
+        K=float(logit(1 - rho)),  # each variable is chosen with the same odds e^{−K} = ρ/(1 − ρ)
+        # The multipliers of the norm, of q₁ and of q₀ are in units in which they vanish as χ → ∞.
         E=0.0,
         F1=0.0,
         F0=0.0,
@@ -200,10 +209,10 @@ def _replicon_at_cover_gardner(rho: float, overlap_over_rho: float) -> float:
 
 
 def _above_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
-    """The solution at load α and density ρ on the branch above the Cover–Gardner load.
+    """Compute the solution at load α and density ρ on the branch above the Cover–Gardner load.
 
-    The branch begins at that load and is followed until its load exceeds α: then α lies between its
-    last two points.
+    The branch begins at the Cover–Gardner load. It is followed until its load exceeds α, so that α
+    lies between the loads of its last two points.
     """
     branch = Branch(rho, ensemble)
     points = branch.from_entrance(
@@ -213,25 +222,26 @@ def _above_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolu
 
 
 def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
-    """The replica-symmetric solution at load α and density ρ where errors are allowed.
+    """Compute the replica-symmetric solution at load α and density ρ with errors allowed.
 
-    It lies on the branch of this density, a line of solutions. Only the part of the branch counts
-    where its entropy is below that of all choices of variables. InputError where α lies before it.
+    The solutions at one density form a curve, the branch. The part of the branch whose entropy is
+    below the entropy of all choices of variables is valid, and the solution is its point at load α.
+    Raises InputError if α lies before the valid part.
     """
     branch = Branch(rho, ensemble)
-    part = _part_that_counts(branch, alpha)
-    first_load = part.points[0].state.alpha
+    valid = _valid_part(branch, alpha)
+    first_load = valid.points[0].state.alpha
 
-    # The usual case: the part begins before α and ends with its first point beyond α, so that α
-    # lies between its last two points.
+    # Usual case: the first valid point lies below α. The last valid point is the first one at or
+    # above α, so α lies between the last two points.
     if first_load < alpha:
-        before, after = part.points[-2:]
+        before, after = valid.points[-2:]
         assert before.state.alpha < alpha <= after.state.alpha
         return _at_load(branch, alpha, (before, after))
 
-    # Already its first point lies beyond α. If the whole branch counts, it goes on before this
-    # point: back to its entrance, at the Cover–Gardner load.
-    if part.is_whole_branch and alpha > bounds_at(rho, ensemble).cover_gardner:
+    # Otherwise even the first valid point lies at or above α. If the whole branch is valid, the
+    # solution lies between the beginning of the branch, the Cover–Gardner load, and this point.
+    if valid.is_whole_branch and alpha > bounds_at(rho, ensemble).cover_gardner:
         return _above_cover_gardner(alpha, rho, ensemble)
     raise InputError(
         f"at alpha = {alpha:g} typical choices of variables already do with this many errors (up "
@@ -240,42 +250,42 @@ def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
     )
 
 
-class _PartThatCounts(NamedTuple):
-    """The part of a branch with errors where its entropy is below that of all choices."""
+class _ValidPart(NamedTuple):
+    """The part of a branch with errors whose entropy is below the entropy of all choices."""
 
     is_whole_branch: bool
-    points: list[Solved[RSState]]  # along the branch, up to the first at the load asked for or more
+    points: list[Solved[RSState]]  # in order along the branch; the last is the first at load ≥ α
 
 
-def _part_that_counts(branch: Branch, alpha: float) -> _PartThatCounts:
-    """The part of a branch with errors that counts, up to its first point with load α or more.
+def _valid_part(branch: Branch, alpha: float) -> _ValidPart:
+    """Follow a branch with errors until load α, and return the valid part of its points.
 
-    With errors the entropy Σ of the branch counts pairs of a choice of variables and a cluster of
-    weights. Where Σ is above H₂(ρ), the entropy of all choices, a typical choice has several
-    clusters: that part does not count.
+    With errors the entropy Σ of the branch counts pairs (choice of variables, cluster of weights).
+    Σ can therefore exceed H₂(ρ), the entropy of all choices of ρN variables: a typical choice then
+    has several clusters. Such points are not valid, because Σ is to count choices.
     """
     entropy_of_all = binary_entropy(branch.rho)  # H₂(ρ)
 
     def has_arrived(state: RSState) -> bool:
-        """Whether the point lies on the part that counts, at load α or more."""
+        """Whether the point is valid and its load at least α."""
         return state.entropy < entropy_of_all and state.alpha >= alpha
 
     points = list(branch.from_entrance(until=has_arrived))
-    all_count = all(point.state.entropy < entropy_of_all for point in points)
-    if not all_count:
-        # With many errors Σ begins above H₂(ρ), and the branch folds back in the load before Σ
-        # falls below. The part that counts begins where it does.
+    all_valid = all(point.state.entropy < entropy_of_all for point in points)
+    if not all_valid:
+        # If many errors are allowed, Σ begins above H₂(ρ), and the branch turns back to smaller
+        # loads before Σ falls below H₂(ρ). The valid part begins at this crossing.
         points = _after_crossing(branch, points, entropy_of_all)
-    return _PartThatCounts(is_whole_branch=all_count, points=points)
+    return _ValidPart(is_whole_branch=all_valid, points=points)
 
 
 def _after_crossing(
     branch: Branch, points: list[Solved[RSState]], entropy_of_all: float
 ) -> list[Solved[RSState]]:
-    """The point where the entropy falls to that of all choices, and all points after it.
+    """Return the point where the entropy falls to the entropy of all choices, and all later points.
 
-    `points` follow each other along the branch; at least one has a larger entropy than
-    `entropy_of_all`, and the last one a smaller one.
+    `points` are in order along the branch. At least one of them has an entropy of `entropy_of_all`
+    or more, and the last one has a smaller entropy.
     """
     indices_above = [i for i, point in enumerate(points) if point.state.entropy >= entropy_of_all]
     last_above = indices_above[-1]
@@ -289,18 +299,19 @@ def _after_crossing(
 def _at_load(
     branch: Branch, alpha: float, bracket: tuple[Solved[RSState], Solved[RSState]]
 ) -> RSSolution:
-    """The solution of a branch at load α, which lies between the loads of two of its points.
+    """Compute the solution of a branch at load α, which lies between the loads of two points.
 
-    The point of load α is found with the usual quadrature (`coarse`), and solved again at the same
-    response χ of the weights with half the step (`fine`), which is the result. The difference of
-    the two entropies is its quadrature error.
+    The two points are `bracket`. The solution is computed twice. `coarse` is the point of load α
+    with the usual step of the quadrature. `fine`, the result, is solved with half the step at the
+    same response χ of the weights, which is the parameter along the branch. The difference of the
+    two entropies is reported as the quadrature error.
     """
     coarse = branch.point_where(bracket, lambda state: branch.excess_load(state, alpha))
     log_chi = float(coarse.unknowns[LOG_CHI])
     fine = branch.at_chi(log_chi, coarse.unknowns, QUADRATURE_STEP / 2)
 
-    # With the finer quadrature the load at this χ is not quite α: the entropy Σ is moved to α along
-    # its slope ∂Σ/∂α.
+    # With the finer quadrature the load at this χ differs a little from α. A first-order step with
+    # the slope ∂Σ/∂α gives the entropy Σ at α itself.
     load_above_alpha = branch.excess_load(fine.state, alpha)
     entropy = fine.state.entropy - fine.state.entropy_by_alpha * load_above_alpha
     return _solution_of(
@@ -320,14 +331,16 @@ def _solution_of(
     entropy: float,
     quadrature_error: float,
 ) -> RSSolution:
-    """A solved point of the branch at load α, in the form that users see.
+    """Convert a solved point of the branch at load α to an `RSSolution`, the public result.
 
-    `entropy` is that of separating choices of variables, and `quadrature_error` its error.
+    `entropy` is ln(number of separating choices of variables) per variable, and `quadrature_error`
+    is its numerical error.
     """
     ensemble = branch.ensemble
     state = solved.state
     order = state.order
-    # The solver imposes two of the equations only in one combination: their own errors count, too.
+    # The solver replaces two of the equations by one combination of them. Their own errors are not
+    # in its residual, and are added here.
     residual = max(solved.residual, _error_of_combined_equations(state, branch.rho))
     return RSSolution(
         alpha=alpha,
@@ -335,7 +348,8 @@ def _solution_of(
         regime=regime_above_entrance(entropy).value,
         entropy=entropy,
         q0=order.q0,  # overlap of the weights of two choices
-        # Overlap of two weight vectors on one choice, ρ − mχ: in the limit m → 0 it is the norm ρ.
+        # The overlap of two weight vectors on one choice is ρ − mχ with m replicas of the weights,
+        # and ρ in the limit m → 0 that is solved here.
         q1=branch.rho,
         chi=order.chi,  # response of the weights
         K=order.K,  # multiplier of the density ρ
@@ -349,7 +363,7 @@ def _solution_of(
         ensemble=ensemble,
         threshold=order.threshold,
         price=order.price if ensemble.error_rate else None,  # of an error
-        # The share of variables with a weight, which is ρ with free signs.
+        # The share of variables with a nonzero weight. With free signs it is ρ, and not reported.
         nonzero=state.checks.nonzero if ensemble.signed else None,
     )
 
@@ -374,10 +388,13 @@ def _identity_error(state: RSState, alpha: float) -> float:
 
 
 def _stability(state: RSState, alpha: float, ensemble: Ensemble) -> Stability:
-    """The replicon products of a solution at load α, each stable below 1.
+    """Return the four replicon products of a solution at load α; each is stable below 1.
 
-    `within` and `between` are those within a choice of variables (support) and between two;
-    `weights` and `mixed`, of two further kinds of changes, are not known with errors.
+    A replicon product is the factor by which a small perturbation of the overlaps of weights grows
+    in one round of the saddle equations. `within` is for perturbations among weight vectors on one
+    support (choice of variables), and `between` for perturbations between supports. `weights` and
+    `mixed` are for two further kinds of perturbations; they are not known with errors, and are then
+    left at their default.
     """
     within = _replicon_within(state, alpha, ensemble)
     products = state.stability
@@ -403,28 +420,34 @@ def _replicon_within(state: RSState, alpha: float, ensemble: Ensemble) -> float:
 
 
 def branch_table(rho: float, points: int) -> pd.DataFrame:
-    """Order parameters, entropy and stability by load at density ρ, one row a load.
+    """Order parameters, entropy and stability by load at density ρ, one row per load.
 
     The patterns are those of the plain ensemble. There are `points` loads, from near 0 to near the
-    ℓ₀-Gardner load, where the solutions end. One of them is 2ρ: below it typical choices of
-    variables separate, above it selected ones. In both parts loads are denser at the ends, where
-    the curves bend.
+    ℓ₀-Gardner load, where the solutions end. One of them is 2ρ: below 2ρ typical choices of
+    variables separate the patterns, above it only selected ones. In both parts the loads are denser
+    at the ends, where the curves bend.
     """
     import pandas as pd
 
     entrance = 2 * rho
-    # Short of the end itself, where the solution diverges.
+    # The table stops before the ℓ₀-Gardner load, because the solution diverges there.
     end = entrance + _TABLE_END * (l0_gardner(rho) - entrance)
+
+    # Both parts get a number of loads in proportion to their length. The first load of each part is
+    # dropped: load 0 has no solution, and 2ρ is already the last load of the first part.
     n_typical = max(2, round(points * entrance / end))
     n_selected = points - n_typical
-    typical_loads = _denser_at_ends(0.0, entrance, n_typical + 1)[1:]  # load 0 has no solution
-    selected_loads = _denser_at_ends(entrance, end, n_selected + 1)[1:]  # 2ρ is in the first part
+    typical_loads = _denser_at_ends(0.0, entrance, n_typical + 1)[1:]
+    selected_loads = _denser_at_ends(entrance, end, n_selected + 1)[1:]
     rows = [_table_row(solve_rs(alpha, rho)) for alpha in [*typical_loads, *selected_loads]]
     return pd.DataFrame(rows)
 
 
 def _denser_at_ends(start: float, end: float, n_numbers: int) -> list[float]:
-    """So many numbers from start to end, at evenly spaced angles of a half circle over them."""
+    """Return `n_numbers` numbers from start to end, denser near both ends.
+
+    They are (1 − cos θ)/2 of the way from start to end, at equally spaced angles θ from 0 to π.
+    """
     angles = np.linspace(0.0, np.pi, n_numbers)
     share = (1 - np.cos(angles)) / 2
     numbers: list[float] = (start + (end - start) * share).tolist()
@@ -433,11 +456,12 @@ def _denser_at_ends(start: float, end: float, n_numbers: int) -> list[float]:
 
 
 def _table_row(solution: RSSolution) -> dict[str, Any]:
-    """The columns of `branch_table` at one load.
+    """Return one row of `branch_table`: column names and values for one solution.
 
-    q1 and q0 are the overlaps of weights on one choice of variables and on two, chi the response of
-    the weights, K the price of a variable; `within` and `between` are the replicon products within
-    a support and between supports, stable below 1.
+    `q1` is the overlap (scalar product per variable) of weights on one choice of variables and `q0`
+    that on two choices. `chi` is the response of the weights and `K` the price of choosing a
+    variable. `within` and `between` are the replicon products within a choice and between choices;
+    each is stable below 1.
     """
     return {
         "alpha": solution.alpha,

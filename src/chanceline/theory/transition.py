@@ -169,15 +169,16 @@ def _find_jump(branch: RSBBranch, critical: RSState, x_c: float) -> _Jump:
 def _without_complexity(
     branch: RSBBranch, before: Solved[RSBState], after: Solved[RSBState]
 ) -> Solved[RSBState]:
-    """The static point of a jump: the solution with break point x = 1 whose complexity is 0.
+    """Find the static point of a jump: the solution with break point x = 1 and complexity 0.
 
-    The complexity is the entropy of groups of supports (choices of variables). It is positive at
-    the solution `before` and negative at `after`. Brent's method finds its root in the logarithm of
-    the amplitude (p₁ − p₀)/(ρ − p₁), p₁ and p₀ being the overlaps within and between groups.
+    The complexity is ln(number of groups of supports) per variable; supports are choices of
+    variables. It is positive at the solution `before` and negative at `after`. Brent's method finds
+    its root in the logarithm of the amplitude (p₁ − p₀)/(ρ − p₁), where p₁ is the overlap of two
+    supports in the same group, p₀ that of two in different groups, and ρ the density.
     """
 
     def solved_at(log_amplitude: float) -> Solved[RSBState]:
-        """The solution at x = 1 with this amplitude."""
+        """The solution at x = 1 with this amplitude, by Newton's method from `before`."""
         return _at_unit_break(branch, log_amplitude, before.unknowns)
 
     root = brentq(
@@ -190,24 +191,26 @@ def _without_complexity(
 
 
 def _line_at_unit_break(branch: RSBBranch, critical: RSState, x_c: float) -> list[Solved[RSBState]]:
-    """Solutions with the break point x = 1, up to the first at which no groups are left.
+    """Follow the solutions with break point x = 1 until no groups of supports are left.
 
-    The line of solutions begins at the symmetric state `critical`, whose break point `x_c` is above
-    1. Along it the amplitude (p₁ − p₀)/(ρ − p₁) grows, with the overlaps p₁ and p₀ of supports
-    within and between groups.
+    The line of solutions begins at the state without groups `critical`, where the break point `x_c`
+    is larger than 1. The amplitude (p₁ − p₀)/(ρ − p₁) increases along the line; p₁ is the overlap
+    of two supports in the same group, p₀ that of two in different groups. The last point of the
+    result is the first one without groups.
     """
 
     def has_no_groups_left(point: Solved[RSBState]) -> bool:
         """Whether the complexity, ln(number of groups) per variable, is negative."""
         return complexity(point.state, branch.rho) < 0
 
-    # The first amplitude must be smaller than the jump, which is the smaller, the nearer x_c is
-    # to 1: so it goes with x_c − 1.
+    # The first amplitude must be smaller than the amplitude of the jump. The jump becomes small as
+    # x_c approaches 1, so the first amplitude is proportional to x_c − 1.
     log_amplitude = float(np.log(_FIRST_AMPLITUDE * (x_c - 1)))
     start = start_near_symmetric(branch, critical, np.exp(log_amplitude), x=1.0)
     first = _at_unit_break(branch, log_amplitude, start)
 
-    # Followed in the amplitude: one amplitude has one solution, while one load can have two.
+    # The line is followed in the amplitude, because each amplitude has only one solution. A load
+    # can have two.
     points = follow(
         lambda target, guess: _at_unit_break(branch, target, guess),
         first=first,
@@ -232,14 +235,16 @@ def _at_unit_break(branch: RSBBranch, log_amplitude: float, start: Array) -> Sol
 
 
 def _turning_load(branch: RSBBranch, line: list[Solved[RSBState]]) -> float:
-    """α_d, the smallest load at which groups of supports exist: where the line at x = 1 turns.
+    """Return α_d, the smallest load at which groups of supports exist.
 
-    Along `line`, solutions in the order of their amplitude (p₁ − p₀)/(ρ − p₁), the load falls first
-    and then rises. The minimum lies between the neighbours of the solution of smallest load.
+    `line` has the solutions with break point x = 1, in the order of their amplitude. The amplitude
+    is (p₁ − p₀)/(ρ − p₁), where p₁ and p₀ are the overlaps of supports within and between groups.
+    Along the line the load first decreases and then increases. Its minimum, α_d, lies between the
+    neighbours of the solution with the smallest load.
     """
     loads = [point.state.alpha for point in line]
     lowest = int(np.argmin(loads))
-    # At an end of the line the point itself stands for the missing neighbour.
+    # If the lowest point is an end of the line, it replaces its missing neighbour.
     before = line[max(lowest - 1, 0)]
     after = line[min(lowest + 1, len(line) - 1)]
 
@@ -257,10 +262,11 @@ def _turning_load(branch: RSBBranch, line: list[Solved[RSBState]]) -> float:
 
 
 def start_near_symmetric(branch: RSBBranch, critical: RSState, amplitude: float, x: float) -> Array:
-    """A start for Newton with groups of supports, (coordinates,), near a state without groups.
+    """Return a start for Newton's method with groups of supports, near a state without groups.
 
-    The start puts the overlap p₀ between groups a little below that of `critical` and p₁ within a
-    group a little above, and so their multipliers. All other parameters are kept.
+    The start, (coordinates,), has an overlap p₀ between groups a little below the overlap of
+    `critical`, and an overlap p₁ within a group a little above it. The same holds for their
+    multipliers. All other parameters are those of `critical`.
 
     Parameters
     ----------
@@ -269,16 +275,16 @@ def start_near_symmetric(branch: RSBBranch, critical: RSState, amplitude: float,
     critical
         The state without groups.
     amplitude
-        How far the overlaps are apart, (p₁ − p₀)/(ρ − p₁).
+        How different the two overlaps are, (p₁ − p₀)/(ρ − p₁).
     x
         The break point: the probability that two supports belong to different groups.
     """
     symmetric = critical.order
-    overlap = symmetric.q0  # without groups that of any two supports
+    overlap = symmetric.q0  # q₀, the overlap of any two supports if there are no groups
     multiplier = symmetric.F0
-    # p₁ − p₀ = amplitude·(ρ − p₁). As p₁ is not known yet, q₀ stands for it.
+    # By definition p₁ − p₀ = amplitude·(ρ − p₁). p₁ is not known yet, and is replaced by q₀.
     overlap_gap = amplitude * (branch.rho - overlap)
-    # A rough guess, which Newton corrects: both gaps have the same relative size.
+    # A rough guess, which Newton's method corrects: both gaps have the same relative size.
     multiplier_gap = overlap_gap * (multiplier / overlap)
     order = RSBOrder(
         chi=symmetric.chi,
@@ -291,6 +297,6 @@ def start_near_symmetric(branch: RSBBranch, critical: RSState, amplitude: float,
         threshold=symmetric.threshold,
     )
     point = pack_order(order, branch.rho, branch.ensemble)
-    # Callers hold the amplitude, and Newton does not correct it: it must be exactly that wanted.
+    # Callers hold this coordinate in Newton's method, so it must be exact.
     point[LOG_AMPLITUDE] = np.log(amplitude)
     return point

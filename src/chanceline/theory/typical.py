@@ -128,27 +128,30 @@ class Field:
     def _mean_square_of_class(
         self, function: Callable[[Array], Array], common_part: float, offset: float
     ) -> float:
-        """The mean of the function's values in two choices of variables, for one class of patterns:
+        """Average the product of a function of the fields of a pattern in two choices of variables.
+
+        For the patterns of one class this is
 
             ∫Dz [∫Dy function(γ(√(1−c) y + shift))]²,    shift = √c z + offset/γ.
 
-        z is what the two choices share of a pattern's field, y what one has alone; c is
-        `common_part`. The function must change only where its argument is 0, over a distance of
-        about 1.
+        The fields of the pattern in the two choices share the Gaussian part z, and each has an
+        independent part y of its own; c is `common_part`. The nodes of both integrals are chosen
+        for a function that changes around argument 0, over a distance of about 1.
         """
         own = np.sqrt(1 - common_part)  # √(1−c)
         common = np.sqrt(common_part)  # √c
-        # Nodes z, dense where the integral over y changes.
+        # The nodes z are dense where the integral over y changes.
         z_rule = self._rule_for_common_part(own, common, offset)
         shift = common * z_rule.nodes + offset / self.gamma  # (z nodes,)
 
-        # The integral over y at each z. Its nodes are dense where the argument is 0, which is at
-        # another y for each z.
+        # The integral over y at each z. Its nodes are dense where the argument is 0; this y depends
+        # on z, so each z has its own row of nodes.
         y, y_weights = self._rules_for_own_part(own, shift)  # both (z nodes, y nodes)
         argument = self.gamma * (own * y + shift[:, None])  # (z nodes, y nodes)
         mean_over_y = (y_weights * function(argument)).sum(axis=1)  # (z nodes,)
 
-        # With z given the two choices are independent: the mean of their product is the square.
+        # Given z, the two fields are independent with the same distribution, so the mean of the
+        # product is the square of the mean.
         return float(z_rule.mean(mean_over_y**2))
 
     def _rule_for_common_part(self, own: float, common: float, offset: float) -> GaussianRule:
@@ -173,27 +176,28 @@ class Field:
 
 
 def _field_at(log_gamma: float, ensemble: Ensemble, step: float) -> Field:
-    """The field of a pattern at a given ln γ, with the best threshold b if the threshold is free.
+    """Return the field of a pattern at a given ln γ, with the best threshold b if b is free.
 
-    γ² = q₁/(ρ − q₁), where q₁ is the overlap of two typical solutions w and ρ their squared length.
-    At the best b the volume of solutions is largest. `step` is that of the quadrature.
+    γ² = q₁/(ρ − q₁), where q₁ is the overlap of two typical solutions w on the same variables and ρ
+    their squared length, both per variable. The best b maximises the volume of solutions. `step` is
+    the step of the quadrature.
     """
     gamma = float(np.exp(log_gamma))
     if not ensemble.free_threshold:
         return _field_with_threshold(0.0, gamma, ensemble, step)
 
     def volume_slope(threshold: float) -> float:
-        """The slope of ln(volume) by b, up to a positive factor: zero at the best b.
+        """The derivative of ln(volume) by b, up to a positive factor; it is zero at the best b.
 
-        Of ln(volume) only the mean of ln H(field) over the patterns depends on b, which moves the
-        field by b times the sign of its class. So the slope is the mean of sign·h(field), with
-        h = (ln H)' (`mills`).
+        ln(volume) depends on b through the mean of ln H(field) over the patterns, where H is the
+        upper tail of the normal distribution. b shifts the field by b·sign, with the sign ±1 of the
+        class. The derivative is therefore the mean of sign·h(field), h = (ln H)' (`mills`).
         """
         return _field_with_threshold(threshold, gamma, ensemble, step).mean_by_sign(mills)
 
     reach = LARGEST_THRESHOLD + ensemble.margin
-    best = brentq(volume_slope, -reach, reach, xtol=1e-15, rtol=1e-14)
-    return _field_with_threshold(float(best), gamma, ensemble, step)
+    best_threshold = brentq(volume_slope, -reach, reach, xtol=1e-15, rtol=1e-14)
+    return _field_with_threshold(float(best_threshold), gamma, ensemble, step)
 
 
 def _field_with_threshold(threshold: float, gamma: float, ensemble: Ensemble, step: float) -> Field:
@@ -213,21 +217,23 @@ def _field_with_threshold(threshold: float, gamma: float, ensemble: Ensemble, st
 
 
 def gardner_field(load: float, ensemble: Ensemble = PLAIN, step: float = QUADRATURE_STEP) -> Field:
-    """The field of a pattern for typical solutions of a choice of variables, by Gardner's equation:
+    """Solve Gardner's equation for the field of a pattern, with a typical choice of variables.
+
+    The field is γt + offset, where t ~ N(0, 1) and each class of patterns has its own offset. γ is
+    the root of
 
         load·⟨h²⟩ = γ².
 
-    The field is γt + offset, t ~ N(0, 1), with an offset for each class; ⟨h²⟩ is the mean of h²
-    (`mills`) over field and classes. `load` is patterns per chosen variable, below Gardner's
-    capacity.
+    ⟨h²⟩ is the mean of h² (`mills`) over the field and the classes. `load` is patterns per chosen
+    variable, and must be below Gardner's capacity. `step` is the step of the quadrature.
     """
 
     def excess(log_gamma: float) -> float:
-        """load·⟨h²⟩/γ² − 1, which falls with γ, from ∞ to below 0."""
+        """load·⟨h²⟩/γ² − 1, which decreases with γ from ∞ to below 0."""
         field = _field_at(log_gamma, ensemble, step)
         return load * field.mean(lambda x: (mills(x) / field.gamma) ** 2) - 1
 
-    # Widen the bracket of ln γ until the excess changes its sign.
+    # Widen the bracket of ln γ until it contains the root.
     low = -1.0
     high = 1.0
     while excess(low) < 0:
@@ -241,11 +247,12 @@ def gardner_field(load: float, ensemble: Ensemble = PLAIN, step: float = QUADRAT
 def solve_typical(
     alpha: float, rho: float, ensemble: Ensemble = PLAIN, step: float = QUADRATURE_STEP
 ) -> RSSolution:
-    """The replica-symmetric solution at a load α so small that typical choices separate.
+    """Compute the replica-symmetric solution at a load so small that typical choices separate.
 
-    α is patterns per variable, below the Cover–Gardner load, and ρ the share of variables chosen.
-    `step` is that of the quadrature.
+    The load α (`alpha`) is patterns per variable and must be below the Cover–Gardner load. The
+    density ρ (`rho`) is the share of variables chosen. `step` is the step of the quadrature.
     """
+    # Within a typical choice this is Gardner's problem with ρN variables.
     field = gardner_field(alpha / rho, ensemble, step)
     gamma_square = field.gamma**2  # q₁/(ρ − q₁)
     common_part = _common_part(alpha, rho, field)  # q₀/q₁
@@ -256,12 +263,13 @@ def solve_typical(
         alpha=alpha,
         rho=rho,
         regime=Regime.TYPICAL.value,
-        entropy=binary_entropy(rho),  # that of all choices
+        entropy=binary_entropy(rho),  # the entropy of all choices
         q0=q0,
         q1=q1,
-        # χ, E, F₁ and F₀ are rescaled for loads above α_CG, and have their limits here.
+        # χ, E, F₁ and F₀ are in units for loads above the Cover–Gardner load. Below that load they
+        # have these limits.
         chi=math.inf,
-        K=float(logit(1 - rho)),  # e^{−K} = ρ/(1 − ρ): every variable is as likely chosen
+        K=float(logit(1 - rho)),  # each variable is chosen with the same odds e^{−K} = ρ/(1 − ρ)
         E=0.0,
         F1=0.0,
         F0=0.0,

@@ -49,35 +49,37 @@ _STEP_OF_SHARE = 0.25
 
 @lru_cache(maxsize=64)
 def one_step_gardner(ensemble: Ensemble) -> Solved[Counted]:
-    """The capacity α_c with all variables where errors are allowed, with one step of breaking.
+    """Compute the capacity α_c with all variables and errors, with one step of symmetry breaking.
 
-    A start is known for equal classes without margin and an error rate of 0.1. From there the
-    solution is followed to the ensemble wanted, by the share of the way: 0 at the start, 1 at the
-    end. The unknowns of the result are those of `cluster_equations`.
+    With errors the weights that classify well form several clusters, which one step of breaking
+    counts. A start is known for equal classes, no margin and an error rate of 0.1. From there the
+    solution is followed to `ensemble`. The parameter is the share of the way, 0 at the start and 1
+    at the end. The unknowns of the result are those of `cluster_equations`.
     """
 
     def solve_at(share: float, start: Array) -> Solved[Counted]:
-        """The solution of the ensemble at this share of the way, from a point near to it."""
+        """The solution for the ensemble at this share of the way, from a nearby point."""
         return _solve_clusters(_ensemble_at_share(share, ensemble), start)
 
     first = solve_at(0.0, _START)
     if ensemble.free_threshold:
-        # The classes are equal at share 0, and the best threshold is 0; from there on it moves.
+        # The threshold is one more unknown. At share 0 the classes are equal, and it is 0.
         with_threshold = np.insert(first.unknowns, _THRESHOLD, 0.0)
         first = replace(first, unknowns=with_threshold)
     return last_point(follow(solve_at, first, begin=0.0, step=_STEP_OF_SHARE, until=1.0))
 
 
 def _ensemble_at_share(share: float, wanted: Ensemble) -> Ensemble:
-    """An ensemble between that of the start (share 0) and the one wanted (share 1).
+    """Return an ensemble between the start of the search (share 0) and `wanted` (share 1).
 
-    The start has equal classes, no margin, and a known error rate.
+    The ensemble of the start has equal classes, no margin, and the error rate 0.1.
     """
-    # A geometric mean: classes that are wanted equal stay exactly equal, as 1 to any power is 1.
+    # A geometric mean. If the classes of `wanted` are equal, too, the ratio is 1 and they stay
+    # exactly equal at every share.
     balance = EQUAL_CLASSES * (wanted.balance / EQUAL_CLASSES) ** share
 
-    # Errors move as a part of the positive class, by its log-odds: so they never become as many as
-    # the class has patterns, where the load diverges.
+    # The error rate is interpolated as a part of the positive class, by the log-odds of this part.
+    # The part therefore stays below 1; at 1 the load would diverge.
     start_log_odds = logit(_START_ERROR_RATE / EQUAL_CLASSES)
     wanted_log_odds = logit(wanted.error_rate / wanted.balance)
     part_of_class = expit((1 - share) * start_log_odds + share * wanted_log_odds)
@@ -98,28 +100,32 @@ def _solve_clusters(ensemble: Ensemble, start: Array) -> Solved[Counted]:
 
 
 def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
-    """The equations of the capacity with clusters of weights, at a point: load and residual.
+    """Evaluate the equations of the capacity with clusters of weights: load and residual.
 
-    At the capacity Σ = ln(number of clusters)/N is 0, and stationary in its order parameters. The
-    coordinates of the point are
+    At the capacity the entropy of clusters, Σ = ln(number of clusters)/N, is 0 and stationary in
+    its order parameters. The coordinates of the point are, in this order,
 
-        ln χ       χ the response: a violation v of a constraint costs v²/2χ,
-        logit q₀   q₀ the overlap of weights (of length 1) in different clusters,
-        b          the threshold of the rule, if it is free,
-        ln v*      v* the violation from which on a pattern is an error.
+        ln χ       χ is the response: a violation v of a constraint costs v²/2χ,
+        logit q₀   q₀ is the overlap of weights (of length 1) in different clusters,
+        b          the threshold of the rule, only if it is free,
+        ln v*      v* is the violation above which a pattern is an error.
+
+    The residual has the errors of the equations of q₀ and v*, then Σ, then the equation of b if it
+    is free. The equation of χ is solved directly for the load.
     """
     parameters = _decode(point, ensemble)
     laws_of_classes = class_laws(ensemble, parameters, QUADRATURE_STEP)
     means = pattern_means(laws_of_classes, ensemble, rho=1.0)
 
-    # Σ is stationary in χ where as many patterns are tight as there are weights.
+    # Σ is stationary in χ if the number of tight patterns equals the number of weights: the load
+    # times the share of tight patterns (corrected for margin and errors) is 1.
     if not means.effective_tight > 0:
-        # No load is possible here: Newton takes a shorter step.
+        # No load is possible here: Newton's method must take a shorter step.
         raise OutsideDomain("the corrected share of tight patterns must be positive")
     alpha = 1 / means.effective_tight
 
-    # The other equations by relative errors: with the bare slopes of Σ Newton loses its way at
-    # large margins. They are those of q₀, of v*, Σ = 0 and that of b.
+    # The other equations enter as relative errors. With the derivatives of Σ themselves Newton's
+    # method fails at large margins.
     overlap_error = _overlap_of_patterns(alpha, parameters, means) / parameters.q0 - 1
     wrong_error = means.wrong / ensemble.error_rate - 1
     cluster_exponent = _cluster_exponent(alpha, parameters, means, ensemble)  # Σ
@@ -163,11 +169,11 @@ def _cluster_exponent(
 
 
 def _decode(point: Array, ensemble: Ensemble) -> PatternParameters:
-    """The order parameters of clusters of weights at a solver's point, (coordinates,).
+    """Return the order parameters of clusters of weights at a point of the solver, (coordinates,).
 
-    The point is (ln χ, logit q₀, b if it is free, ln v*), as in `cluster_equations`. OutsideDomain,
-    which tells Newton to take a shorter step, where χ is so large that the exponent vanishes at any
-    load.
+    The point is (ln χ, logit q₀, b if it is free, ln v*), as `cluster_equations` describes. Raises
+    OutsideDomain, which makes Newton's method take a shorter step, if χ is far larger than at any
+    solution: the entropy Σ of clusters then nearly vanishes at every load.
     """
     check_logarithms(point)
     chi = np.exp(point[_LOG_CHI])

@@ -79,26 +79,30 @@ class FiniteMState:
 
 
 def volume_recursion(q: Array, breaks: Array, gap: float) -> Recursion:
-    """The log-probability g_i(v) that a pattern is satisfied, on all levels i = 0 … L of replicas.
+    """Compute the log-probability g_i(v) that a pattern is satisfied, on all levels i = 0 … L.
 
-    v is the part of the pattern's field that replicas of the weights share: those on different
-    supports on level 0, on the same one on level 1, in the same group (if there are any) on 2.
+    There are m replicas (copies) of the weights on each support (choice of variables). v is a part
+    of a pattern's field:
+
+        level 0    the part that replicas on different supports share,
+        level 1    the part that replicas on the same support share,
+        level 2    the part that replicas in the same group share, if there are groups.
 
     Parameters
     ----------
     q : (L + 1,)
-        Overlaps q₀ < … < q_L of two replicas: the variances of v.
+        Overlaps q₀ < … < q_L of two replicas by level: the variances of v.
     breaks : (L,)
         x₁ … x_L: the number m of replicas on a support and, with groups, the size of a group.
     gap
-        ρ − q_L, given by itself, as for m → 0 the subtraction would cancel.
+        ρ − q_L. It is a separate argument, because the subtraction would lose all digits as m → 0.
     """
     if not (gap > 0 and np.diff(q, prepend=0.0).min() > 0):
         raise OutsideDomain("0 < q₀ < q₁ < … < ρ is needed")
     grids = _field_grids(q, breaks, gap)
 
-    # Given v on the top level the field of a replica has the variance ρ − q_L: the pattern is
-    # satisfied with probability H(t), H the upper tail of the normal law.
+    # Given v on the top level, the field of a replica has the variance ρ − q_L. The pattern is then
+    # satisfied with probability H(t), where H is the upper tail of the normal distribution.
     width = np.sqrt(gap)
     scaled_field = grids[-1].nodes / width  # t = v/√(ρ − q_L)
     top_values = log_ndtr(-scaled_field)  # g_L = ln H(t)
@@ -107,20 +111,20 @@ def volume_recursion(q: Array, breaks: Array, gap: float) -> Recursion:
 
 
 def _field_grids(q: Array, breaks: Array, gap: float) -> list[Grid]:
-    """Grids of the field v of a pattern, one for each level 0 … L of replicas.
+    """Return grids of the field v of a pattern, one for each level 0 … L of replicas.
 
-    `q` are the variances q₀ … q_L of v by level, (L + 1,), `breaks` the break points x₁ … x_L,
-    (L,). `gap` is ρ − q_L, the variance of what is left of the field on the top level.
+    `q` has the variances q₀ … q_L of v by level, (L + 1,), and `breaks` the break points x₁ … x_L,
+    (L,). `gap` is ρ − q_L, the variance of the rest of the field beyond the top level.
     """
     reach = FIELD_REACH * np.sqrt(q[-1])
-    steps_of_gaussians = gaussian_steps(q)  # resolve the Gaussians alone, (L + 1,)
+    steps_of_gaussians = gaussian_steps(q)  # resolve the Gaussians between levels, (L + 1,)
 
-    # On level 0 nothing else is to be resolved. On level i = 1 … L the Gaussian is multiplied by a
-    # power x_i of H(v/√gap), the probability that the pattern is satisfied.
+    # Level 0 has only Gaussians. On level i = 1 … L the Gaussian is multiplied by H(v/√gap)^x_i,
+    # where H is the probability that the pattern is satisfied.
     bottom_grid = uniform_grid(reach, steps_of_gaussians[0])
-    # Far out on the violated side H^x falls as a Gaussian does: the product is a narrower one.
+    # Far on the violated side H^x decays like a Gaussian, which makes the product narrower.
     coarse_steps = steps_of_gaussians[1:] * _narrowing_of_levels(q, breaks, gap)  # (L,)
-    # H falls from 1 to 0 around v = 0, over this width: there the steps are short.
+    # Around v = 0 H falls from 1 to 0 over this width, and the steps must be short.
     edge_width = np.sqrt(gap)
     upper_grids = [
         focused_grid(
@@ -160,15 +164,17 @@ class SupportLaw(NamedTuple):
 def support_law(
     top_precision: float, multipliers: Array, price: float, breaks: Array
 ) -> SupportLaw:
-    """The log-odds that a variable is chosen, and its mean weight then, at the nodes of its field.
+    """Compute the log-odds that a variable is chosen, and its mean weight then, at field nodes.
 
-    Replicas of its weight share the parts h_i of this field, on the same support (level i = 1) a
-    larger one than on different ones (0). The choice depends on h₀ alone.
+    A variable has a field on each level i = 0 … L: h_i is the part that replicas of its weight
+    share. Replicas on different supports (choices of variables) share h₀, and replicas on the same
+    support share h₁. The choice of the variable depends only on h₀. The arrays of the result are at
+    the nodes of h₀, (nodes,).
 
     Parameters
     ----------
     top_precision
-        D_L: one over the variance of a weight whose field h_L on the top level L is known.
+        D_L: one over the variance of a weight, given its field h_L on the top level L.
     multipliers : (L + 1,)
         Variances q̂₀ … q̂_L of the fields h_i: the multipliers of the overlaps.
     price
@@ -176,8 +182,8 @@ def support_law(
     breaks : (L,)
         Break points x₁ … x_L; x₁ is the number m of replicas.
     """
-    # A weight whose field h_i is known has the mean h_i/D_i; the D_i fall towards level 0. Where D₀
-    # is not positive the integral over the weights diverges.
+    # Given its field h_i, a weight has the mean h_i/D_i. The D_i decrease towards level 0. If D₀ is
+    # not positive, the integral over the weights diverges.
     precisions = descending_scales(top_precision, breaks, multipliers)  # D₀ … D_L
     bottom_precision = precisions[0]
     if not 0 < bottom_precision <= top_precision:
@@ -245,19 +251,20 @@ class _Overlaps(NamedTuple):
 
 
 def _decode_overlaps(unknowns: Array, rho: float, split: float) -> _Overlaps:
-    """The overlaps of weights that the unknowns (ln(ρ − q_L), logit(q₀/q₁), K) stand for.
+    """Decode the unknowns (ln(ρ − q_L), logit(q₀/q₁), K) into overlaps of weights and the price K.
 
-    q₀ is the overlap of replicas on two supports, q₁ that on one; ρ is the density and K its
-    multiplier. Without groups of replicas L = 1, and `split` is 0. With groups L = 2, and replicas
-    of one group have the overlap q₂, with q₂ − q₁ = split·(ρ − q₂).
+    q₀ is the overlap of replicas (copies of the weights) on two supports and q₁ that on one
+    support. ρ is the density, and K its multiplier, the price of a variable. Without groups of
+    replicas L = 1, and `split` is 0. With groups L = 2: replicas in the same group have the larger
+    overlap q₂, where q₂ − q₁ = split·(ρ − q₂).
     """
     log_gap, logit_q0_over_q1, K = unknowns.tolist()
     check_logarithms(np.array([log_gap, logit_q0_over_q1]))
     gap = float(np.exp(log_gap))  # ρ − q_L
-    q1 = rho - gap - split * gap
+    q1 = rho - gap - split * gap  # q_L = ρ − gap, minus q₂ − q₁ with groups
     q0 = q1 * expit(logit_q0_over_q1)
     overlaps = [q0, q1]
-    if split:
+    if split:  # there are groups
         q2 = rho - gap
         overlaps.append(q2)
     return _Overlaps(q=np.array(overlaps), gap=gap, K=K)
@@ -266,44 +273,50 @@ def _decode_overlaps(unknowns: Array, rho: float, split: float) -> _Overlaps:
 def _equations(
     unknowns: Array, alpha: float, rho: float, breaks: Array, split: float
 ) -> FiniteMState:
-    """The saddle equations of φ(m) at a point: `residual` has their errors, and is 0 at a saddle.
+    """Evaluate the saddle equations of φ(m) at a point; a point with residual 0 is a saddle.
+
+    φ(m) is the growth rate of Σ_c V(c)^m over supports c, where V(c) is the volume of weights that
+    separate, and m the number of replicas (copies) of the weights.
 
     Parameters
     ----------
     unknowns : (3,)
-        The overlaps of replicas and the price of a variable, encoded (`_decode_overlaps`).
+        (ln(ρ − q_L), logit(q₀/q₁), K): overlaps of replicas and the price of a variable, as
+        `_decode_overlaps` explains.
     alpha, rho
         Load α (patterns per variable) and density ρ (share of variables chosen).
     breaks : (L,)
         The number m of replicas and, if they fall into groups, the size of a group.
     split
-        How far groups differ; 0 without groups (`_decode_overlaps`).
+        How different groups are, (q₂ − q₁)/(ρ − q₂); 0 without groups.
     """
     overlaps = _decode_overlaps(unknowns, rho, split)
 
-    # The patterns turn the overlaps q_i into their multipliers: q̂_i = α E_i[g_i'²].
+    # The patterns determine the multipliers of the overlaps: q̂_i = α E_i[g_i'²], where g_i is the
+    # log-probability that a pattern is satisfied.
     patterns = volume_recursion(overlaps.q, breaks, overlaps.gap)
     multipliers = alpha * patterns.mean_square_slopes  # (L + 1,)
 
-    # The multipliers give the law of a variable. At a saddle variables of this law have the density
-    # and the overlaps that were put in.
+    # The multipliers determine the distribution of a variable. At a saddle its density and overlaps
+    # equal those of `unknowns`; the residual is the difference.
     top_precision = _top_precision(overlaps.gap, rho)  # of a weight, on the top level L
     variables = support_law(
         top_precision=top_precision, multipliers=multipliers, price=overlaps.K, breaks=breaks
     )
+    phi = _phi(
+        overlaps=overlaps,
+        rho=rho,
+        breaks=breaks,
+        pattern_term=alpha * breaks[0] * patterns.mean_values[0],  # αm E₀[g₀]
+        multipliers=multipliers,
+        variables=variables,
+    )
     return FiniteMState(
         q=overlaps.q,
         q_hat=multipliers,
-        Q_hat=top_precision - multipliers[-1],  # of the norm: the precision is Q̂ + q̂_L
+        Q_hat=top_precision - multipliers[-1],  # Q̂, because the precision is Q̂ + q̂_L
         K=overlaps.K,
-        phi=_phi(
-            overlaps=overlaps,
-            rho=rho,
-            breaks=breaks,
-            pattern_term=alpha * breaks[0] * patterns.mean_values[0],  # αm E₀[g₀]
-            multipliers=multipliers,
-            variables=variables,
-        ),
+        phi=phi,
         growth=_growth(overlaps, rho, multipliers, variables.precisions),
         residual=_residual(overlaps, rho, multipliers, variables),
     )
@@ -319,27 +332,33 @@ def _top_precision(gap: float, rho: float) -> float:
 
 
 def _residual(overlaps: _Overlaps, rho: float, multipliers: Array, variables: SupportLaw) -> Array:
-    """How far density and overlaps that the variables return differ from those put in, (3,).
+    """Compare density and overlaps of the variables with the given ones; returns errors, (3,).
 
-    `rho` is the density put in, the share of variables that are chosen. `overlaps` has q₀ between
-    supports and q₁ on one support, and `multipliers` are theirs. `variables` is the law of a
-    variable at the nodes of its field on level 0, the part of it that all supports share.
+    The errors are those of the density, of q₁ and of q₀. The given density is `rho`, the share of
+    variables that are chosen. The given overlaps of weights are q₀ between supports and q₁ on one
+    support (`overlaps`), with their `multipliers`. `variables` is the law of a variable at the
+    nodes of its field on level 0, which all supports share.
     """
     p = expit(variables.log_odds)  # the probability that the variable is chosen, (nodes,)
     mean_weight_square = variables.mean_weight_square  # (its mean weight if chosen)², (nodes,)
-    weights = variables.weights  # of the nodes
+    weights = variables.weights  # quadrature weights of the nodes, not weights of the rule
 
     returned_density = weights @ p
-    # Two supports choose the variable independently: each has the mean weight with probability p.
+    # Given the field two supports choose the variable independently, each with probability p.
     returned_q0 = weights @ (p**2 * mean_weight_square)
-    # Replicas on one support choose it together, and share more of the field than two supports do.
+    # Two replicas on the same support choose it together, with probability p. They also share more
+    # of the field (level 1), which adds to their overlap.
     chosen_together = weights @ (p * mean_weight_square)
-    returned_q1 = chosen_together + _added_overlap(
-        1, returned_density, multipliers, variables.precisions
+    overlap_of_level_1 = _added_overlap(
+        level=1,
+        chosen_share=returned_density,
+        multipliers=multipliers,
+        precisions=variables.precisions,
     )
+    returned_q1 = chosen_together + overlap_of_level_1
 
     density_error = returned_density / rho - 1
-    # As m → 0, q₁ → ρ, and only their difference matters: the error of q₁ is relative to ρ.
+    # As m → 0 q₁ approaches ρ, so the error of q₁ can be taken relative to ρ.
     q1_error = (returned_q1 - overlaps.q1) / rho
     q0_error = returned_q0 / overlaps.q0 - 1
     return np.array([density_error, q1_error, q0_error])
@@ -384,26 +403,26 @@ def _phi(  # noqa: PLR0913
 
 
 def _conjugate_bracket(overlaps: _Overlaps, rho: float, breaks: Array, multipliers: Array) -> float:
-    """The norm and the overlaps of the weights, times their multipliers, added up as φ has them:
+    """Compute the sum of norm and overlaps of the weights times their multipliers, as φ has it:
 
         Q̂ρ + Σ_{i=0}^{L} (x_{i+1} − x_i) q̂_i q_i.
 
-    Q̂ and q̂_i (`multipliers`) belong to the norm ρ and to the overlap q_i on level i = 0 … L. The
-    break points are x₀ = 0, x₁ … x_L (`breaks`), and x_{L+1} = 1.
+    Q̂ is the multiplier of the norm ρ, and q̂_i (`multipliers`) that of the overlap q_i; levels run
+    over i = 0 … L. The break points are x₀ = 0, x₁ … x_L (`breaks`), and x_{L+1} = 1.
     """
     q = overlaps.q
     gap = overlaps.gap  # ρ − q_L
     top_precision = _top_precision(gap, rho)  # D_L
     top_break = breaks[-1]  # x_L
 
-    # The norm and the top level i = L. For m → 0 its multipliers are large and nearly cancel. With
-    # Q̂ = D_L − q̂_L the cancelling parts are put together, in ρ − q_L = gap:
+    # The terms of the norm and of the top level i = L. As m → 0 they are large and nearly cancel.
+    # With Q̂ = D_L − q̂_L the parts that cancel are collected in ρ − q_L = gap:
     #     Q̂ρ + (1 − x_L) q̂_L q_L = D_L ρ − q̂_L ρ + q̂_L q_L − x_L q̂_L q_L
     #                            = D_L ρ − q̂_L (gap + x_L q_L).
     top_terms = top_precision * rho - multipliers[-1] * (gap + top_break * q[-1])
 
-    # The levels i < L.
-    break_gaps = np.diff(breaks, prepend=0.0)  # x_{i+1} − x_i
+    # The terms of the levels i = 0 … L − 1.
+    break_gaps = np.diff(breaks, prepend=0.0)  # x_{i+1} − x_i, (L,)
     lower_terms = break_gaps @ (multipliers * q)[:-1]
     return float(top_terms + lower_terms)
 
@@ -450,22 +469,23 @@ def solve_finite_m(
 
 
 def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
-    """The replica-symmetric saddle with m > 0 replicas of the weights, m a real number.
+    """Solve for the replica-symmetric saddle with m > 0 replicas of the weights, m a real number.
 
     It is the saddle of φ(m), the growth rate of Σ_c V(c)^m over supports (choices of variables) c,
-    V(c) the volume of weights that separate. The saddle in the limit m → 0 is known (`solve_rs`):
-    one at a small m is started from it, and followed in ln m to the m wanted.
+    where V(c) is the volume of weights that separate. The saddle in the limit m → 0 is known from
+    `solve_rs`. The saddle at a small m starts from it, and is then followed in ln m to the m
+    wanted.
     """
     if not (math.isfinite(m) and m > 0):
         raise InputError(f"m must be positive and finite, but is {m!r}")
     branch = _BranchFromLimit(solve_rs(alpha, rho))
 
-    # The first point lies at a small m, or a smaller one where that fails.
+    # Solve at a small m. If this fails, try again at smaller values, each by the same factor.
     largest_log_start = math.log(min(_FIRST_M, m))
     log_starts = [largest_log_start - i * math.log(_M_FACTOR) for i in range(_M_ATTEMPTS)]
     log_first, first = first_success(branch.first_point, log_starts)
 
-    # From there to the m wanted.
+    # Follow the saddle from there to the m wanted.
     points = follow(
         branch.solve_at,
         first,
