@@ -58,10 +58,13 @@ def dataset_of_arrays(
         raise InputError("y is needed: two classes, one value for each row of X.")
     table = _checked_table(X, y, feature_names)
     labels, classes = classes_of_array(y, table.larger_is_positive, positive)
+
+    # What the user declared, and what may have been forgotten.
     declared = {role: np.asarray(roles[role]) for role in Role if role in roles}
     hint_of_subjects = ""
     if Role.GROUPS not in declared and Role.PAIRS not in declared:
         hint_of_subjects = _hint_of_undeclared_subjects(X, table, labels)
+
     return Dataset(
         X=table.values,
         y=labels,
@@ -103,7 +106,7 @@ def _checked_table(X: Any, y: ArrayLike, feature_names: Sequence[str] | None) ->
     feature_names : names for the columns of an array; None to number them.
     """
     # A table of very many columns is never copied, but read a few columns at a time. For all other
-    # tables `wide_source` is None.
+    # tables `wide_source` returns None.
     wide_columns = wide_source(X)
     if wide_columns is not None:
         wide = check_wide_arrays(wide_columns, y, feature_names)

@@ -74,50 +74,53 @@ class Cells:
     kinds: NDArray[np.int64]
     numbers: Floats
 
-    def of_columns(self, chosen: NDArray[np.bool_]) -> Cells:
-        """Only the columns that are marked."""
-        return Cells(self.kinds[:, chosen], self.numbers[:, chosen])
+    def of_columns(self, is_chosen: NDArray[np.bool_]) -> Cells:
+        """Only the columns where `is_chosen`, of shape (columns,), is True."""
+        return Cells(self.kinds[:, is_chosen], self.numbers[:, is_chosen])
 
     def are(self, kind: CellKind) -> NDArray[np.bool_]:
         """Which cells are of this kind."""
         return self.kinds == kind
 
 
-def read_cells(written: NDArray[Any], na: Collection[str]) -> Cells:
+def read_cells(written_cells: NDArray[Any], na: Collection[str]) -> Cells:
     """Parse cells: find the kind of each (number, gap, word, …) and its number.
 
     Parameters
     ----------
-    written : the cells as they are in the file, of shape (samples, columns).
+    written_cells : the cells as they are in the file, of shape (samples, columns).
     na : texts that mean "missing", besides the usual ones (`ABSENT`).
     """
     # Equal cells are parsed once: cell i of the flattened array is different_cells[codes[i]].
-    codes, different_cells = pd.factorize(written.ravel())
+    codes, different_cells = pd.factorize(written_cells.ravel())
     texts = [str(cell).strip() for cell in different_cells]
-    kinds, numbers = _read_texts(texts, absent=ABSENT | set(na))
+    kinds, numbers = _read_texts(texts, absent_texts=ABSENT | set(na))
 
-    # Cells that pandas takes for missing have the code −1. A gap is appended, so that the index −1
-    # finds it.
-    kinds = np.append(kinds, CellKind.GAP)
-    numbers = np.append(numbers, np.nan)
+    # Cells that pandas takes for missing have the code −1, which is the index of the last entry. So
+    # the entry of a gap is appended.
+    kind_of_code = np.append(kinds, CellKind.GAP)
+    number_of_code = np.append(numbers, np.nan)
     return Cells(
-        kinds=kinds[codes].reshape(written.shape),
-        numbers=numbers[codes].reshape(written.shape),
+        kinds=kind_of_code[codes].reshape(written_cells.shape),
+        numbers=number_of_code[codes].reshape(written_cells.shape),
     )
 
 
-def _read_texts(texts: Sequence[str], absent: Collection[str]) -> tuple[NDArray[Any], Floats]:
+def _read_texts(texts: Sequence[str], absent_texts: Collection[str]) -> tuple[NDArray[Any], Floats]:
     """The kind (a `CellKind`) and the number of each text, two arrays of shape (texts,).
 
-    The number of a value beyond a limit is the limit; it is NaN where none is written. Texts in
-    `absent` are gaps.
+    The number of a value beyond a limit of detection (`<0.5`) is the limit; it is NaN where none is
+    written. Texts in `absent_texts` are gaps.
     """
+    # Plain numbers are parsed all at once.
     parsed = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce")
     numbers = parsed.to_numpy(dtype=float, copy=True)
     is_plain_number = ~np.isnan(numbers)
     kinds = np.full(len(texts), CellKind.NUMBER)
+
+    # Gaps, and texts that are no plain numbers, replace the entries made so far.
     for i, text in enumerate(texts):
-        if text in absent:
+        if text in absent_texts:
             kinds[i] = CellKind.GAP
             numbers[i] = np.nan
         elif not is_plain_number[i]:
@@ -138,8 +141,9 @@ def _read_cell(text: str) -> Cell:
     if beyond_limit is not None:
         is_above = beyond_limit["sign"] in UPPER_SIGNS
         kind = CellKind.ABOVE_LIMIT if is_above else CellKind.BELOW_LIMIT
-        limit = beyond_limit["limit"]  # None in `<LOD`
-        return Cell(kind, np.nan if limit is None else float(limit))
+        limit_text = beyond_limit["limit"]  # None in `<LOD`
+        limit = np.nan if limit_text is None else float(limit_text)
+        return Cell(kind, limit)
 
     # `ND`, `0/1`, `TRUE`, `5 %`, or else a word.
     word = text.casefold()
@@ -164,19 +168,22 @@ def tidy_cells(table: pd.DataFrame, na: Collection[str]) -> pd.DataFrame:
     table : columns of text and of numbers; only text is changed.
     na : texts that mean "missing", besides the usual ones (`ABSENT`).
     """
-    absent = ABSENT | set(na)
+    absent_texts = ABSENT | set(na)
     tidied = table.copy(deep=False)
     # Columns are taken by their positions, as two may have the same name.
     for position in np.flatnonzero(~numeric_columns(table)):
         column = table.iloc[:, position]
-        replacements = _text_replacements(column, absent)  # text → tidy text, or None for a gap
-        if replacements:
-            cells = [_replaced(cell, replacements) for cell in column]
-            tidied.isetitem(position, pd.Series(cells, index=column.index, dtype=object))
+        # Text → tidy text, or None for a gap.
+        replacements = _text_replacements(column, absent_texts)
+        if not replacements:
+            continue
+        cells = [_replaced(cell, replacements) for cell in column]
+        tidy_column = pd.Series(cells, index=column.index, dtype=object)
+        tidied.isetitem(position, tidy_column)
     return tidied
 
 
-def _text_replacements(column: pd.Series, absent: Collection[str]) -> dict[str, str | None]:
+def _text_replacements(column: pd.Series, absent_texts: Collection[str]) -> dict[str, str | None]:
     """The replacement of each untidy text of a column: the tidied text, or None for a gap.
 
     Empty texts become gaps, and so does ` NA ` with spaces around it. A plain `NA` stays: where it
@@ -185,7 +192,7 @@ def _text_replacements(column: pd.Series, absent: Collection[str]) -> dict[str, 
     Parameters
     ----------
     column : cells of a column, some or all of which are texts.
-    absent : texts that mean "missing".
+    absent_texts : texts that mean "missing".
     """
     replacements: dict[str, str | None] = {}
     for cell in column.dropna().unique():
@@ -193,7 +200,7 @@ def _text_replacements(column: pd.Series, absent: Collection[str]) -> dict[str, 
             continue
         text = tidy_text(cell)
         is_untidy = text != cell
-        if text == "" or (is_untidy and text in absent):
+        if text == "" or (is_untidy and text in absent_texts):
             replacements[cell] = None
         elif is_untidy:
             replacements[cell] = text

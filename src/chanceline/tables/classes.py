@@ -68,8 +68,8 @@ def _names_control(text: str) -> bool:
 def choose_positive(names: Sequence[str], sizes: Sequence[int]) -> int:
     """Choose the positive one of two classes by their names and sizes; returns its index, 0 or 1.
 
-    If exactly one class is named like controls, the other class is positive. Else the rarer class
-    is, and of equally frequent classes the second.
+    If exactly one class is named like controls (`healthy`), the other class is positive. Else the
+    rarer class is positive, and of equally frequent classes the second.
 
     Parameters
     ----------
@@ -104,13 +104,13 @@ def classes_of_array(
     of values (negative class, positive class).
     """
     smaller, larger = np.unique(np.asarray(y)).tolist()
-    if _is_larger_positive(smaller, larger, labels, positive):
+    if _larger_value_is_positive(smaller, larger, labels, positive):
         return labels, (smaller, larger)
     return -labels, (larger, smaller)
 
 
-def _is_larger_positive(smaller: Any, larger: Any, labels: Floats, positive: Any) -> bool:
-    """Whether the larger of the two values of y is the positive class.
+def _larger_value_is_positive(smaller: Any, larger: Any, labels: Floats, positive: Any) -> bool:
+    """Whether the larger of the two values of y, the classes of the samples, is the positive class.
 
     Parameters
     ----------
@@ -125,6 +125,8 @@ def _is_larger_positive(smaller: Any, larger: Any, labels: Floats, positive: Any
         n_smaller = len(labels) - n_larger
         chosen = choose_positive(names, sizes=[n_smaller, n_larger])
         return chosen == 1  # the second of the two names
+
+    # The user names the positive class; upper and lower case count the same.
     wanted = folded_name(positive)
     if wanted == folded_name(smaller):
         return False

@@ -14,15 +14,15 @@ SUBJECT_WORDS = (
 SUBJECT_WORD_SOMEWHERE = re.compile(SUBJECT_WORDS)
 # A column of subjects is called so at the end of its name: `mouse`, `study site`, `patient number`,
 # but not `patient age`.
-SUBJECT_AT_THE_END = re.compile(
+SUBJECT_AT_END = re.compile(
     rf"(?<![a-z]){SUBJECT_WORDS}( (ids?|no|nr|num|number|code|key|name|label|index))*$",
     re.IGNORECASE,
 )
 # How many there are is a measurement: `number of sites`, `n lines`.
-HOW_MANY = re.compile(r"(n|no|nr|num|number|count|total)( of)? (\w+ )*\w+s", re.IGNORECASE)
-IN_BRACKETS = re.compile(r"\(.*?\)|\[.*?\]")
-BEGIN_OF_A_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")  # MouseID
-NO_LETTERS = re.compile(r"[\W_]+")
+NUMBER_OF_THINGS = re.compile(r"(n|no|nr|num|number|count|total)( of)? (\w+ )*\w+s", re.IGNORECASE)
+BRACKETED_PART = re.compile(r"\(.*?\)|\[.*?\]")
+CASE_BOUNDARY = re.compile(r"(?<=[a-z])(?=[A-Z])")  # MouseID
+SEPARATORS = re.compile(r"[\W_]+")
 
 ROW_IDENTIFIER = re.compile(
     r"(?i:(^|[\s_.\-])(ids?|index|idx|uuid|key|row|rownames?|row name|no|nr|number|code|barcode|"
@@ -44,17 +44,20 @@ def is_called_subject(name: Any) -> bool:
     """Whether a column's name ends in a word for subjects, sites or identifiers: `patient_id`,
     `MouseID`, `Study site (code)`; but `number of sites` is a measurement.
     """
-    # Most names have no such word anywhere, which one search tells.
+    # Most names have no such word anywhere: one quick search shows that.
     text = str(name)
     if SUBJECT_WORD_SOMEWHERE.search(text.lower()) is None:
         return False
 
     # The words of the name with one space between them: `Mouse ID` of `MouseID (code)`.
-    without_brackets = IN_BRACKETS.sub(" ", text)
-    words_apart = BEGIN_OF_A_WORD.sub(" ", without_brackets)
-    words = " ".join(NO_LETTERS.sub(" ", words_apart).split())
-    ends_in_subject = SUBJECT_AT_THE_END.search(words) is not None
-    return ends_in_subject and HOW_MANY.fullmatch(words) is None
+    without_brackets = BRACKETED_PART.sub(" ", text)
+    split_at_capitals = CASE_BOUNDARY.sub(" ", without_brackets)
+    without_separators = SEPARATORS.sub(" ", split_at_capitals)
+    words = " ".join(without_separators.split())
+
+    ends_in_subject = SUBJECT_AT_END.search(words) is not None
+    is_number_of_things = NUMBER_OF_THINGS.fullmatch(words) is not None
+    return ends_in_subject and not is_number_of_things
 
 
 def is_called_identifier(name: Any) -> bool:

@@ -57,21 +57,23 @@ def column_uses(
     label : the name or the number of the label's column; None if the user named none.
     settings : name blocks, groups and so on, and say which kinds of columns are kept.
     """
-    # First an entry for every column, in the order of the table.
+    # First an entry for every column, in the order of the table: columns that only describe the
+    # samples (`about`), their names, and columns that may be features (`values`).
     uses = {str(name): ColumnUse.ABOUT_SAMPLES for name in table.about.columns}
     if table.index_name:
         uses[table.index_name] = ColumnUse.ABOUT_SAMPLES
     uses.update({str(name): ColumnUse.FEATURE for name in table.values.columns})
 
-    # Then the uses that the settings name. The content decides about all other columns.
-    named_uses = _uses_that_settings_say(table, label, settings)
+    # Then the uses that the settings name. The content of the other columns decides which of them
+    # are no features.
+    named_uses = _uses_by_settings(table, label, settings)
     is_unnamed = [str(name) not in named_uses for name in table.values.columns]
     uses.update(_uses_by_content(table.values.loc[:, is_unnamed], settings))
     uses.update(named_uses)
     return uses
 
 
-def _uses_that_settings_say(
+def _uses_by_settings(
     table: RawTable, label: str | None, settings: TableSettings
 ) -> dict[str, ColumnUse]:
     """The uses of the columns that the settings name, by the column's name.
@@ -116,20 +118,28 @@ def _uses_by_content(columns: pd.DataFrame, settings: TableSettings) -> dict[str
         become indicators.
     """
     uses: dict[str, ColumnUse] = {}
+
+    # Dates.
+    undated_columns = columns
     if not settings.keep_identifiers:
         dates = list(date_columns(columns))
-        uses.update(_all_taken_for(dates, ColumnUse.DATE))
-        columns = columns.drop(columns=dates)
-    kinds = sort_columns(columns, settings)
+        uses.update(_same_use_for_all(dates, ColumnUse.DATE))
+        undated_columns = columns.drop(columns=dates)
+
+    # Words.
+    kinds = sort_columns(undated_columns, settings)
     use_of_words = ColumnUse.INDICATORS if settings.one_hot else ColumnUse.TEXT
-    uses.update(_all_taken_for(kinds.words.columns, use_of_words))
+    uses.update(_same_use_for_all(kinds.words.columns, use_of_words))
+
+    # Numbers that only tell the rows apart.
     if not settings.keep_identifiers:
-        identifiers = identifier_columns(_all_numbers(kinds, columns))
-        uses.update(_all_taken_for(identifiers, ColumnUse.IDENTIFIER))
+        numbers = _all_numbers(kinds, undated_columns)
+        identifiers = identifier_columns(numbers)
+        uses.update(_same_use_for_all(identifiers, ColumnUse.IDENTIFIER))
     return uses
 
 
-def _all_taken_for(names: Any, use: ColumnUse) -> dict[str, ColumnUse]:
+def _same_use_for_all(names: Any, use: ColumnUse) -> dict[str, ColumnUse]:
     return {str(name): use for name in names}
 
 

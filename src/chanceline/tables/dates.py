@@ -36,18 +36,21 @@ def times_as_numbers(column: pd.Series) -> pd.Series | None:
 
     Numbers and timestamps are replaced by their ranks. Dates written as text become
     10000 year + 100 month + day. Which of the three numbers in a text is the year, the month and
-    the day follows from the largest value of each in the column.
+    the day follows from the largest values of the column: numbers above 31 are no days, and numbers
+    above 12 are no months.
     """
     is_numeric = pd.api.types.is_numeric_dtype(column)
     if is_numeric or pd.api.types.is_datetime64_any_dtype(column):
         return column.rank()
+
     texts = column.astype("string").str.strip()
     if not _are_dates(texts.dropna()):
         return None
     numbers = texts.str.extract(THREE_NUMBERS).astype(float)  # (samples, 3)
-    first = numbers[0]
+    first = numbers[0]  # of the three numbers of each date
     second = numbers[1]
     third = numbers[2]
+
     if first.max() > LAST_DAY_OF_MONTH:  # 2021-03-04
         return _in_order(year=first, month=second, day=third)
     if second.max() > LAST_MONTH:  # 3/14/2021

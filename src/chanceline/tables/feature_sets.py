@@ -69,7 +69,8 @@ def _read_gmt(text: str, file_name: str) -> FeatureSets:
             continue
         fields = [field.strip() for field in line.split("\t")]
         name = fields[0]
-        features = [field for field in fields[GMT_FIELDS_BEFORE_FEATURES:] if field]
+        feature_fields = fields[GMT_FIELDS_BEFORE_FEATURES:]
+        features = [field for field in feature_fields if field]
         if not name:
             raise InputError(f"line {number} of {file_name} has no name of a set; give it one.")
         if not features:
@@ -82,7 +83,7 @@ def _read_gmt(text: str, file_name: str) -> FeatureSets:
                 f"{file_name} has the set {name!r} twice, again in line {number}; give every set "
                 "a name of its own."
             )
-        sets[name] = tuple(dict.fromkeys(features))  # each once
+        sets[name] = tuple(dict.fromkeys(features))  # each feature once, in the order of the line
     return sets
 
 

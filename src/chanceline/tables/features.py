@@ -63,7 +63,7 @@ def numeric_features(
         dtype = working_precision(table.dtypes.unique(), table.shape[1])
         return table.astype(dtype), []
 
-    # Columns of numbers, of numbers written as text (`<0.5`), and of words are treated apart.
+    # Columns of numbers, of numbers written as text (`<0.5`), and of words are converted apart.
     kinds = sort_columns(table, settings)
     indicators, about_words = _indicators_if_wanted(kinds.words, settings)
     read_numbers, about_numbers = _read_numbers(
@@ -73,7 +73,8 @@ def numeric_features(
     # Numbers stand in the order of the table again, then the indicators.
     features = pd.concat([kinds.numeric, read_numbers, indicators], axis=1)
     names_of_numbers = [name for name in table.columns if name not in kinds.words]
-    return features[[*names_of_numbers, *indicators]], [*about_words, *about_numbers]
+    names_in_order = [*names_of_numbers, *indicators]
+    return features[names_in_order], [*about_words, *about_numbers]
 
 
 def sort_columns(table: pd.DataFrame, settings: TableSettings) -> ColumnKinds:
@@ -166,10 +167,11 @@ def _hold_words(cells: Cells) -> NDArray[np.bool_]:
     written limit (`<0.5`). It is also text if some cells are words, and most filled cells are words
     or almost numbers.
     """
-    is_numeric = (
-        cells.are(CellKind.NUMBER) | cells.are(CellKind.ALMOST_NUMBER) | np.isfinite(cells.numbers)
-    )
+    # The number of a cell beyond a limit is the limit; it is not finite if none is written.
+    has_finite_number = np.isfinite(cells.numbers)
+    is_numeric = cells.are(CellKind.NUMBER) | cells.are(CellKind.ALMOST_NUMBER) | has_finite_number
     has_no_number = ~is_numeric.any(axis=0)
+
     n_wordlike = _is_wordlike(cells).sum(axis=0)
     n_filled = (~cells.are(CellKind.GAP)).sum(axis=0)
     has_words = cells.are(CellKind.WORD).any(axis=0)
@@ -195,17 +197,17 @@ def _malformed_cell_sentence(
     name = str(numbers_as_text.columns[column])
     cell = str(numbers_as_text.iloc[row, column]).strip()
     place = row_name(numbers_as_text.index, row)
-    n_more = int(is_malformed[:, column].sum()) - 1
+    n_more = int(is_malformed[:, column].sum()) - 1  # cells of this column, besides the first
     if n_more > 0:
         place = f"{place} (and in {plural(n_more, 'more row')})"
 
-    # The first row may be a second line of the header: it holds mostly words, all others none.
+    # The first row may be a second line of the header: then most of its cells are no numbers, and
+    # all cells of the other rows are.
     first_row_is_mostly_words = 2 * is_malformed[0].sum() > is_malformed.shape[1]
     other_rows_have_words = is_malformed[1:].any()
+    first_row_may_be_header = first_row_is_mostly_words and not other_rows_have_words
     remedy = _remedy_for_malformed_cell(
-        cell,
-        settings,
-        first_row_may_be_header=first_row_is_mostly_words and not other_rows_have_words,
+        cell, settings, first_row_may_be_header=first_row_may_be_header
     )
     return (
         f"column {name!r} holds numbers, but {cell!r} in {place}; {remedy}, or leave it out with "

@@ -292,7 +292,7 @@ def _look_for_traces(
     findings += warn_of_batches_in_table(
         text=samples.text.loc[is_counted],
         features=counted_features,
-        few_whole=few_whole.columns,
+        few_whole_columns=few_whole.columns,
         labels=counted_labels,
         allowed_for=[column.loc[is_counted] for column in samples.named.allowed_for],
     )

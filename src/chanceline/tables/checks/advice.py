@@ -108,15 +108,16 @@ def _look_for_traces_of_labels(
         findings += warn_of_class_fills(X, data.y, data.feature_names)
 
     # The tests below need independent rows: the first row of each group.
-    y = data.y
+    independent_X = X
+    independent_y = data.y
     if data.groups is not None:
-        is_first = first_of_each_group(data.groups, len(y))
-        X = X[is_first]
-        y = y[is_first]
-    findings += warn_of_lone_columns(X, y, data.feature_names)
+        is_first = first_of_each_group(data.groups, len(data.y))
+        independent_X = X[is_first]
+        independent_y = data.y[is_first]
+    findings += warn_of_lone_columns(independent_X, independent_y, data.feature_names)
     if has_all_candidates:
-        findings += warn_of_filtered_features(X, y)
+        findings += warn_of_filtered_features(independent_X, independent_y)
     # Blocks, pairs or a covariate may already account for a drift along the rows.
     if not order_is_allowed_for(data):
-        findings += warn_of_drift_along_rows(X, y)
+        findings += warn_of_drift_along_rows(independent_X, independent_y)
     return findings

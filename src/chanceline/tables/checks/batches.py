@@ -73,7 +73,7 @@ def warn_of_batches(
 def warn_of_batches_in_table(
     text: pd.DataFrame,
     features: WideFeatures,
-    few_whole: Ints,
+    few_whole_columns: Ints,
     labels: Floats,
     allowed_for: Sequence[pd.Series] = (),
 ) -> list[Finding]:
@@ -86,19 +86,22 @@ def warn_of_batches_in_table(
     ----------
     text : columns of words, of shape (samples, columns).
     features : numbers without gaps, not in memory.
-    few_whole : the positions of the features that hold a few different whole numbers.
+    few_whole_columns : the positions of the features that hold a few different whole numbers.
     labels : ±1 of shape (samples,).
     allowed_for : blocks and covariates: columns that the test already takes into account.
     """
-    # A few columns of whole numbers may be codes of batches; many of them are measurements.
-    no_columns = few_whole[:0]
-    codes = few_whole if _are_few(len(few_whole), len(features.names)) else no_columns
-    columns_of_codes = features.frame(codes, text.index)
+    # If only few columns hold a few whole numbers, they may be codes of batches. If many do, they
+    # are measurements, and there are no columns of codes.
+    code_positions = few_whole_columns
+    if not _are_few(len(few_whole_columns), len(features.names)):
+        code_positions = few_whole_columns[:0]
+    columns_of_codes = features.frame(code_positions, text.index)
+
     candidates = _text_candidates(text)
     candidates += [column for _, column in columns_of_codes.items()]
     return warn_of_candidate_batches(
         candidates=candidates,
-        measured=features.without_columns(codes).table,
+        measured=features.without_columns(code_positions).table,
         labels=labels,
         allowed_for=allowed_for,
     )
@@ -132,15 +135,16 @@ def warn_of_candidate_batches(
     # First the cheap test of each column against the classes.
     suspects = []
     for column in candidates:
-        depend_on_column = _classes_depend_on(column, labels, n_candidates=len(candidates))
-        if depend_on_column and not _is_dealt_with(column, allowed_for):
+        classes_depend = _classes_depend_on(column, labels, n_candidates=len(candidates))
+        if classes_depend and not _is_dealt_with(column, allowed_for):
             suspects.append(column)
     if not suspects or measured.shape[1] < FEWEST_FEATURES:
         return []
 
-    # Then the test of each suspect against the measurements, which enter it by these products.
+    # Then the slower test of each suspect against the measurements X. It needs only XXᵀ, which is
+    # computed once for all suspects.
     standardized = standardized_within_classes(measured, labels)
-    products = standardized @ standardized.T  # between rows, (samples, samples)
+    products = standardized @ standardized.T  # XXᵀ, (samples, samples)
     findings = []
     for column in suspects:
         findings += _warn_if_features_follow(column, products, labels)
@@ -260,7 +264,7 @@ def pvalue_of_features(column: pd.Series, products: Floats, labels: Floats) -> f
     """The p-value of the hypothesis that, within the classes, features are independent of a column.
 
     It is a permutation test. The statistic is the sum of squares of the features that the column's
-    categories explain, and rows of the categories are shuffled within the classes.
+    categories explain. In every shuffle, the categories change places between rows of one class.
 
     Parameters
     ----------
@@ -268,7 +272,8 @@ def pvalue_of_features(column: pd.Series, products: Floats, labels: Floats) -> f
     products : XXᵀ of the features X, standardized within the classes, of shape (samples, samples).
     labels : ±1 of shape (samples,).
     """
-    # Orthonormal directions of the categories' indicators, after the class means are subtracted.
+    # Orthonormal directions that span the indicators of the categories, from which the class means
+    # are subtracted.
     indicators = pd.get_dummies(column.astype(str)).to_numpy(dtype=np.float64)
     indicators_in_classes = centred_within(indicators, class_of_rows(labels))
     singular_vectors, singular_values, _ = np.linalg.svd(indicators_in_classes, full_matrices=False)

@@ -98,26 +98,28 @@ def columns_filled_by_class(X: Floats, is_positive: NDArray[np.bool_]) -> NDArra
     is_positive : (samples,) True in the rows of the positive class.
     """
     is_negative = ~is_positive
-    has_mean = _is_filled(X, is_positive, np.mean) | _is_filled(X, is_negative, np.mean)
+    has_positive_mean = _look_filled_with(X, is_positive, np.mean)
+    has_negative_mean = _look_filled_with(X, is_negative, np.mean)
 
     # A median is one of the measured values, which may repeat by accident in one class but hardly
-    # in both. So both classes must have one. Medians are slow: the negative class is examined only
-    # in the columns that fit in the positive class.
-    has_medians = _is_filled(X, is_positive, np.median)
-    fit_in_positives = np.flatnonzero(has_medians)
-    has_medians[fit_in_positives] = _is_filled(X[:, fit_in_positives], is_negative, np.median)
+    # in both. So both classes must be filled with theirs. Medians are slow: the negative class is
+    # examined only in the columns whose positive class looks filled.
+    has_positive_median = _look_filled_with(X, is_positive, np.median)
+    candidates = np.flatnonzero(has_positive_median)
+    has_both_medians = np.zeros(X.shape[1], dtype=np.bool_)
+    has_both_medians[candidates] = _look_filled_with(X[:, candidates], is_negative, np.median)
 
     # A fill with the mean or median of all rows does not use the labels, but may be near the mean
     # of a class and occur only there by chance. Such columns are no suspects.
-    suspects = np.flatnonzero(has_mean | has_medians)
+    suspects = np.flatnonzero(has_positive_mean | has_negative_mean | has_both_medians)
     suspect_columns = X[:, suspects]
     all_rows = np.ones(len(X), dtype=np.bool_)
-    has_overall_mean = _is_filled(suspect_columns, all_rows, np.mean)
-    has_overall_median = _is_filled(suspect_columns, all_rows, np.median)
+    has_overall_mean = _look_filled_with(suspect_columns, all_rows, np.mean)
+    has_overall_median = _look_filled_with(suspect_columns, all_rows, np.median)
     return suspects[~(has_overall_mean | has_overall_median)]
 
 
-def _is_filled(
+def _look_filled_with(
     X: Floats, in_class: NDArray[np.bool_], centre: Callable[..., Any]
 ) -> NDArray[np.bool_]:
     """Which columns look filled with the mean or median of a class, of shape (features,).
@@ -135,7 +137,7 @@ def _is_filled(
     first_rows_of_class = X[in_class][:FIRST_ROWS]
     # One value may repeat: the fill.
     not_coarse = np.flatnonzero(_n_values_that_repeat(first_rows_of_class) <= 1)
-    is_filled[not_coarse] = _are_filled_with_centre(X[:, not_coarse], in_class, centre)
+    is_filled[not_coarse] = _look_filled_by_full_test(X[:, not_coarse], in_class, centre)
     return is_filled
 
 
@@ -149,7 +151,7 @@ def _n_values_that_repeat(values: Floats) -> Ints:
     return begins_run.sum(axis=0)
 
 
-def _are_filled_with_centre(X: Floats, in_class: Bools, centre: Callable[..., Any]) -> Bools:
+def _look_filled_by_full_test(X: Floats, in_class: Bools, centre: Callable[..., Any]) -> Bools:
     """Which columns look filled with the centre (mean or median) of a class, of shape (features,).
 
     In such a column one value near the centre repeats in the class, and no other value does. It
@@ -165,19 +167,22 @@ def _are_filled_with_centre(X: Floats, in_class: Bools, centre: Callable[..., An
     rows_in_class = X[in_class]
     rows_outside = X[~in_class]
 
-    # If the column was filled, the value nearest to the centre is the fill. It is not exactly the
-    # centre if the table was rounded. All arrays from here on have the shape (features,).
+    # If a column was filled, the value of the class nearest to the centre is the fill. It is not
+    # exactly the centre if the table was rounded. The arrays from here on have one entry for each
+    # column: (features,).
     centres = centre(rows_in_class, axis=0)
     nearest_row = np.argmin(np.abs(rows_in_class - centres), axis=0)
-    fill = rows_in_class[nearest_row, np.arange(X.shape[1])]
-    is_near = np.abs(fill - centres) <= CLOSE_TO_CENTRE * X.std(axis=0)
-    n_occurrences = np.sum(rows_in_class == fill, axis=0)
-    occurs_outside = np.any(rows_outside == fill, axis=0)
-    is_extreme = (fill == X.min(axis=0)) | (fill == X.max(axis=0))
-    is_filled = is_near & (n_occurrences >= FEWEST_REPEATS) & ~occurs_outside & ~is_extreme
+    fills = rows_in_class[nearest_row, np.arange(X.shape[1])]
 
-    # No other value may repeat: all ties are ties of the fill. Counting ties is slow, and done
-    # only in the columns that passed all other tests.
+    is_near = np.abs(fills - centres) <= CLOSE_TO_CENTRE * X.std(axis=0)
+    n_occurrences = np.sum(rows_in_class == fills, axis=0)
+    repeats = n_occurrences >= FEWEST_REPEATS
+    occurs_outside = np.any(rows_outside == fills, axis=0)
+    is_extreme = (fills == X.min(axis=0)) | (fills == X.max(axis=0))
+    is_filled = is_near & repeats & ~occurs_outside & ~is_extreme
+
+    # No other value may repeat: all ties are ties of the fill, n − 1 for its n occurrences.
+    # Counting ties is slow, and done only in the columns that passed all other tests.
     candidates = np.flatnonzero(is_filled)
     n_ties = _count_ties(rows_in_class[:, candidates])
     n_ties_of_fill = n_occurrences[candidates] - 1

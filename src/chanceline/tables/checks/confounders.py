@@ -82,12 +82,12 @@ def pvalue_of_labels(column: pd.Series, labels: Floats) -> float:
     """
     terms = _regression_terms(column)  # (samples, terms)
     terms = terms - terms.mean(axis=0)
-    # The labels need not be centred: as the terms are, the weights are the same.
+    # Centred labels would give the same weights, because the terms are centred.
     weights, _, rank, _ = np.linalg.lstsq(terms, labels, rcond=None)
     if rank > len(labels) / FEWEST_ROWS_A_TERM:
         return 1.0
     explained_sum_of_squares = np.sum((terms @ weights) ** 2)
-    # R² = (explained_sum_of_squares/n)/variance, so that n cancels in n R².
+    # With R² = (explained_sum_of_squares/n)/variance, n cancels in n R².
     n_times_r_squared = explained_sum_of_squares / labels.var()
     return float(chdtrc(max(rank, 1), n_times_r_squared))
 

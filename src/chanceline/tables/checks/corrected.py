@@ -33,8 +33,10 @@ def warn_of_corrected_batches(X: AnyTable, y: Floats) -> list[Finding]:
     """A warning if the features seem to have been corrected for batches by a method that preserved
     the labels.
 
-    Such a correction leaves combinations of rows that hardly vary over the features, one fewer than
-    there were batches. Their weights depend on the class of a row.
+    Such a correction regresses every feature on batches and labels, and subtracts the part of the
+    batches. It leaves a trace: some combinations of rows (weighted sums of them) hardly vary over
+    the features, one fewer than there were batches. If the labels were used, the weight of a row
+    depends on its class, and not on its batch alone.
 
     Parameters
     ----------
@@ -46,9 +48,10 @@ def warn_of_corrected_batches(X: AnyTable, y: Floats) -> list[Finding]:
     n_samples, n_columns = X.shape
     if n_samples > MOST_ROWS or n_columns < FEWEST_COLUMNS_A_ROW * n_samples:
         return []
-    combinations = vanishing_combinations(X)
-    n_combinations = combinations.shape[1]
-    if n_combinations == 0 or not weights_depend_on_class(combinations, y):
+
+    weights = vanishing_combinations(X)  # of each row in each combination, (samples, combinations)
+    n_combinations = weights.shape[1]
+    if n_combinations == 0 or not weights_depend_on_class(weights, y):
         return []
     return [
         Finding.warning(
@@ -63,8 +66,9 @@ def vanishing_combinations(X: AnyTable) -> Floats:
     """The weights of combinations of rows that hardly vary over the features, of shape (samples,
     combinations); no combinations if there is no gap in the variances.
 
-    They are the eigenvectors of XXᵀ, with the features in X standardized. The eigenvalue of one is
-    the variance of the combination, and those that lie below a gap in the ordered variances count.
+    The combinations are eigenvectors of XXᵀ, where the features X are standardized. The eigenvalue
+    is the sum of squares of the combination over the features, here called its variance. Only the
+    combinations whose variances lie below a gap in the ordered variances are returned.
     """
     n_samples = len(X)
     columns = columns_in_steps(X)
@@ -72,18 +76,18 @@ def vanishing_combinations(X: AnyTable) -> Floats:
     spread = centred.std(axis=0)
     varies = spread > 0
     standardized = centred[:, varies] / spread[varies]
-    products = standardized @ standardized.T  # (samples, samples)
+    products = standardized @ standardized.T  # XXᵀ, (samples, samples)
     total_variance = float(np.trace(products))  # the sum of all eigenvalues
 
-    # As the columns have mean 0, the sum of all rows vanishes in every table and must not count.
-    # Adding a constant to all products makes its eigenvalue the largest (the total variance), and
-    # changes no other eigenvalue.
+    # The columns have mean 0, so the sum of all rows is 0 in every table and must not count. Adding
+    # total_variance/n to all products changes its eigenvalue from 0 to the total variance, which is
+    # the largest possible, and changes no other eigenvalue.
     variances, weights = np.linalg.eigh(products + total_variance / n_samples)  # ascending
 
     # Variances below this are rounding errors, and ratios of them would be no gaps.
     rounding = np.finfo(float).eps * n_samples * total_variance
     most_combinations = min(MOST_BATCHES - 1, n_samples // FEWEST_ROWS_A_BATCH)
-    # One variance more than combinations, as a gap may follow the last of them.
+    # One more variance than combinations: the gap may lie just above the last combination.
     smallest_variances = np.maximum(variances[: most_combinations + 1], rounding)
     n_combinations = _n_below_last_gap(smallest_variances)
     return weights[:, :n_combinations]

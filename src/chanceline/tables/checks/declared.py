@@ -20,9 +20,9 @@ def check_declared(
 ) -> list[Finding]:
     """Check that a column declared as blocks, groups or pairs has values that several rows share.
 
-    Where every row has a value of its own, there is an error if the values are names with common
-    stems (`309_1`, `309_2`), which proposes to declare the stems (`309`). Otherwise there is a
-    warning if the column was declared as groups.
+    If every row has a value of its own, and the values are names with common stems (`309_1`,
+    `309_2`), an `InputError` proposes to declare the stems (`309`). If they are not, there is a
+    warning about groups; blocks and pairs are refused elsewhere.
 
     Parameters
     ----------
@@ -35,7 +35,8 @@ def check_declared(
     has_repeated_value = column.nunique() < n_rows
     if has_repeated_value or n_rows < 2:
         return []
-    _refuse_names_with_stems(role, column, labels, setting)
+
+    _refuse_names_with_stems(role, column, labels, setting)  # raises InputError
     if role != Role.GROUPS:
         return []  # the test itself refuses blocks and pairs of one row each
     group_in_words = "group"
@@ -45,7 +46,11 @@ def check_declared(
 
 
 def _refuse_names_with_stems(role: str, column: pd.Series, labels: Floats, setting: str) -> None:
-    """Raise an error if the values are names (`309_1`) whose stems (`309`) should be declared.
+    """Raise an `InputError` if the values are names (`309_1`) and their stems (`309`) are proposed.
+
+    Stems are proposed if the labels are arranged by them as by subjects, pairs or blocks: all rows
+    of a stem have one label, or all stems have equally many rows of each class. In place of names
+    that were declared as blocks, any stems are proposed.
 
     Parameters
     ----------
@@ -54,7 +59,8 @@ def _refuse_names_with_stems(role: str, column: pd.Series, labels: Floats, setti
     labels : ±1 of shape (samples,).
     setting : the value of the setting that declared it, as in groups=SETTING; empty for an array.
     """
-    # Nothing is wrong if the values are no names, have no stems, or have stems that show no design.
+    # Nothing is refused if the values are no names, if they have no common stems, or if the stems
+    # are not to be declared as anything.
     names = column.tolist()
     if not are_names(names, numbers_too=True):
         return

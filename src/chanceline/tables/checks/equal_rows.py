@@ -89,8 +89,8 @@ def contradictions(X: AnyTable, y: Floats) -> list[tuple[int, int]]:
     if not isinstance(X, ColumnTable):
         return contradicting_rows(X, y)
 
-    # A table that is not in memory: compare only some columns first. Suspects are rows that are
-    # equal there to rows of the opposite label.
+    # The table is not in memory, so only some columns are compared first. Suspects are rows that
+    # are equal, in these columns, to a row of the opposite label.
     suspects = []
     for equal_rows in _rows_with_equal_bytes(columns_in_steps(X)):
         if _has_both_labels(equal_rows, y):

@@ -23,11 +23,13 @@ from chanceline.tables.dataset import Finding
 FEWEST_COLUMNS = 20  # fewer may all be good ones
 FEWEST_ROWS = 8
 LARGE_PVALUE = 0.5
-MOST_LARGE = 0.02  # share of the columns with large p-values up to which none looks like noise
+# Columns that look like noise have large p-values. Up to this share of all columns, they are so few
+# that the columns look selected.
+LARGEST_NOISE_SHARE = 0.02
 # Of evenly spread numbers below a limit the quartile is 3/4 of it. Those of features that are good
 # by themselves differ by orders of magnitude, and few are near the largest.
-SMALLEST_QUARTILE = 0.3  # of the upper end
-UPPER_END = 0.95  # the quantile that is taken for the limit
+SMALLEST_QUARTILE_SHARE = 0.3  # of the limit
+LIMIT_QUANTILE = 0.95  # the quantile that is taken for the limit
 FILTER_LEVEL = 0.01  # p-value up to which the lack of large p-values is no accident
 N_SHUFFLES = 199
 
@@ -37,13 +39,14 @@ class SpreadOfPvalues(NamedTuple):
 
     Attributes
     ----------
-    share_large : share of them above `LARGE_PVALUE`.
-    upper_quartile, upper_end : quantiles 0.75 and 0.95.
+    share_of_large : share of them above `LARGE_PVALUE`.
+    upper_quartile : their quantile 0.75.
+    limit : their quantile 0.95, up to which p-values of selected columns are spread evenly.
     """
 
-    share_large: float
+    share_of_large: float
     upper_quartile: float
-    upper_end: float
+    limit: float
 
 
 def warn_of_filtered_features(X: Floats, y: Floats) -> list[Finding]:
@@ -59,8 +62,8 @@ def warn_of_filtered_features(X: Floats, y: Floats) -> list[Finding]:
     """
     values = _unit_columns(X)  # (samples, columns that vary)
     correlations = _correlations(values, y)
-    spread = _spread_if_filtered(correlations, len(y))
-    if spread is None or _chance_of_few_large(values, y) > FILTER_LEVEL:
+    spread = _spread_if_columns_look_selected(correlations, len(y))
+    if spread is None or _chance_of_no_noise(values, y) > FILTER_LEVEL:
         return []
     return [_question_of_filter(spread, n_columns=len(correlations))]
 
@@ -77,17 +80,22 @@ def warn_of_filtered_table(X: ColumnTable, y: Floats, correlations: Floats) -> l
     y : labels ±1 of shape (samples,).
     correlations : the correlation with the labels of each column that is not constant, (columns,).
     """
-    spread = _spread_if_filtered(correlations, len(y))
+    spread = _spread_if_columns_look_selected(correlations, len(y))
     if spread is None:
         return []
     some_columns = _unit_columns(columns_in_steps(X))
-    if _chance_of_few_large(some_columns, y) > FILTER_LEVEL:
+    if _chance_of_no_noise(some_columns, y) > FILTER_LEVEL:
         return []
     return [_question_of_filter(spread, n_columns=len(correlations))]
 
 
-def _spread_if_filtered(correlations: Floats, n_samples: int) -> SpreadOfPvalues | None:
+def _spread_if_columns_look_selected(
+    correlations: Floats, n_samples: int
+) -> SpreadOfPvalues | None:
     """How the columns' p-values are spread, if the columns look selected; None if they do not.
+
+    Columns that were selected by the labels have p-values spread evenly from 0 to a limit, and
+    hardly any above it.
 
     Parameters
     ----------
@@ -97,12 +105,15 @@ def _spread_if_filtered(correlations: Floats, n_samples: int) -> SpreadOfPvalues
     if len(correlations) < FEWEST_COLUMNS or n_samples < FEWEST_ROWS:
         return None
     spread = _spread_of_pvalues(correlations, n_samples)
-    # Some large p-values: some columns look like noise, so that nothing was selected.
-    if spread.share_large > MOST_LARGE:
+
+    # With more than a few large p-values, some columns look like noise: nothing was selected.
+    if spread.share_of_large > LARGEST_NOISE_SHARE:
         return None
-    # Of evenly spread p-values the upper quartile is 3/4 of the upper end. A small share means that
-    # most p-values are tiny, as those of features that are good by themselves.
-    if spread.upper_quartile < SMALLEST_QUARTILE * spread.upper_end:
+
+    # If p-values are spread evenly up to the limit, their upper quartile is about 3/4 of it. A much
+    # smaller quartile means that most p-values are tiny, as those of features that are good by
+    # themselves.
+    if spread.upper_quartile < SMALLEST_QUARTILE_SHARE * spread.limit:
         return None
     return spread
 
@@ -117,7 +128,7 @@ def _question_of_filter(spread: SpreadOfPvalues, n_columns: int) -> Finding:
     """
     return Finding.warning(
         f"hardly any of the {n_columns} columns looks like noise: 95 % of their p-values, one "
-        f"by one, are below {spread.upper_end:.2g} and fill the range up to it, as those of "
+        f"by one, are below {spread.limit:.2g} and fill the range up to it, as those of "
         "features that were chosen by these labels; if they were, give all features, or say "
         "from how many they were chosen with candidates=NUMBER."
     )
@@ -159,23 +170,24 @@ def _spread_of_pvalues(correlations: Floats, n_samples: int) -> SpreadOfPvalues:
     """
     degrees_of_freedom = n_samples - 2
     magnitudes = np.abs(correlations)
-    # 1 − r², but never exactly 0, as the next line divides by it.
+    # 1 − r², kept above 0 because the next line divides by it.
     unexplained = np.maximum(1 - magnitudes**2, np.finfo(float).eps ** 2)
     t_statistics = magnitudes * np.sqrt(degrees_of_freedom / unexplained)
     pvalues = 2 * stdtr(degrees_of_freedom, -t_statistics)
-    upper_quartile, upper_end = np.quantile(pvalues, [0.75, UPPER_END])
+    upper_quartile, limit = np.quantile(pvalues, [0.75, LIMIT_QUANTILE])
     return SpreadOfPvalues(
-        share_large=float(np.mean(pvalues > LARGE_PVALUE)),
+        share_of_large=float(np.mean(pvalues > LARGE_PVALUE)),
         upper_quartile=float(upper_quartile),
-        upper_end=float(upper_end),
+        limit=float(limit),
     )
 
 
-def _chance_of_few_large(values: Floats, y: Floats) -> float:
+def _chance_of_no_noise(values: Floats, y: Floats) -> float:
     """The p-value of the lack of columns that look like noise, by a permutation test.
 
     Shuffling the labels takes into account that columns depend on each other. The statistic is the
-    correlation (without its sign) that all but a few columns, a share of `MOST_LARGE`, exceed.
+    correlation (without its sign) that all but a few columns exceed, a share of
+    `LARGEST_NOISE_SHARE`.
 
     Parameters
     ----------
@@ -186,5 +198,5 @@ def _chance_of_few_large(values: Floats, y: Floats) -> float:
     shuffled = rng.permuted(np.tile(y, (N_SHUFFLES, 1)), axis=1)
     labellings = np.vstack([y, shuffled])  # (1 + shuffles, samples), the observed labels first
     correlations = np.abs(_correlations(values, labellings))  # (1 + shuffles, columns)
-    weakest_correlations = np.quantile(correlations, MOST_LARGE, axis=1)
+    weakest_correlations = np.quantile(correlations, LARGEST_NOISE_SHARE, axis=1)
     return shuffle_pvalue(float(weakest_correlations[0]), weakest_correlations[1:])

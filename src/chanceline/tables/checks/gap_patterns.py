@@ -85,7 +85,7 @@ def warn_if_marks_follow_classes(
         return []
     is_positive = labels > 0
     pvalue = _pvalue_of_marks(counts, labels)
-    # The message tells the share of marked cells in either class, in the columns that have marks.
+    # The message tells the share of marked cells in each class, among the columns that have marks.
     share_of_positives = counts.of_rows[is_positive].mean() / n_columns
     share_of_negatives = counts.of_rows[~is_positive].mean() / n_columns
     shares = f"{share_of_positives:.0%} and {share_of_negatives:.0%}"
@@ -112,16 +112,17 @@ def _pvalue_of_marks(counts: MarkCounts, labels: Floats) -> float:
 
     # Fisher's test of each column has two tails.
     n_tails = 2 * len(counts.of_columns)
-    smallest_tail = float(_fisher_tails(counts, labels > 0).min())
+    smallest_tail = float(_smaller_fisher_tails(counts, labels > 0).min())
     columns_pvalue = n_tests * n_tails * smallest_tail
     return min(1.0, rows_pvalue, columns_pvalue)
 
 
-def _fisher_tails(counts: MarkCounts, is_positive: Bools) -> Floats:
-    """The smaller of the two tails of Fisher's exact test, for columns with marked cells: (pairs,).
+def _smaller_fisher_tails(counts: MarkCounts, is_positive: Bools) -> Floats:
+    """The smaller of the two tails of Fisher's exact test, for each different pair of counts.
 
-    A column enters the test by two counts: its number of marks, and how many of these marks are in
-    positive rows. Many columns have the same pair of counts, so each different pair is tested once.
+    A column enters the test by a pair of counts: its number of marked cells, and how many of these
+    are in positive rows. Many columns have the same pair, so each different pair is tested once.
+    The result has the shape (pairs,).
 
     Parameters
     ----------
@@ -132,10 +133,13 @@ def _fisher_tails(counts: MarkCounts, is_positive: Bools) -> Floats:
 
     n_samples = len(is_positive)
     n_positives = int(is_positive.sum())
-    pairs = np.unique(np.column_stack([counts.of_columns, counts.of_positives]), axis=0)
+    pairs_of_columns = np.column_stack([counts.of_columns, counts.of_positives])
+    pairs = np.unique(pairs_of_columns, axis=0)
     n_marks = pairs[:, 0]
     n_marks_of_positives = pairs[:, 1]
-    # The probabilities of at most, and of at least, so many marks in positive rows.
+
+    # If labels are shuffled, the number of marks in positive rows is hypergeometric. These are its
+    # probabilities to be at most, and at least, the observed number.
     lower_tails = hypergeom.cdf(n_marks_of_positives, n_samples, n_positives, n_marks)
     upper_tails = hypergeom.sf(n_marks_of_positives - 1, n_samples, n_positives, n_marks)
     return np.minimum(lower_tails, upper_tails)
@@ -167,9 +171,10 @@ def warn_if_gaps_follow_medians(medians: pd.Series, shares_of_gaps: pd.Series) -
         return []  # too few columns for a correlation
     correlation = float(medians.rank().corr(shares_of_gaps.rank()))
     pvalue = float(ndtr(correlation * sqrt(n_features - 1)))
-    # `not <=` instead of `>`: where all medians or all shares are equal, the p-value is NaN, and
-    # there must be no warning.
-    if not pvalue <= SMALL_VALUES_LEVEL:
+    # Where all medians or all shares are equal, the p-value is NaN. The comparison is then False,
+    # and there is no warning.
+    is_significant = pvalue <= SMALL_VALUES_LEVEL
+    if not is_significant:
         return []
     return [
         Finding.warning(

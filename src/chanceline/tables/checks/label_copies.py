@@ -45,7 +45,8 @@ class LabelCopyScan:
     def look(self, start: int, columns: Floats) -> Ints:
         """Positions, among these columns (samples, columns), of those that copy the label.
 
-        A copy has one value in all positive rows and another one in all negative rows.
+        A copy has one value in all positive rows and another one in all negative rows. `start`, the
+        position of the first column in the table, is not needed.
         """
         positives = np.flatnonzero(self._is_positive)
         negatives = np.flatnonzero(~self._is_positive)
@@ -54,12 +55,11 @@ class LabelCopyScan:
 
         # Comparing the first and last row of each class rules most columns out quickly, so that
         # the arrays below are small.
-        is_candidate = (
-            (positive_values == columns[positives[-1]])
-            & (negative_values == columns[negatives[-1]])
-            & (positive_values != negative_values)
-        )
-        candidates = np.flatnonzero(is_candidate)
+        positives_agree = positive_values == columns[positives[-1]]
+        negatives_agree = negative_values == columns[negatives[-1]]
+        classes_differ = positive_values != negative_values
+        candidates = np.flatnonzero(positives_agree & negatives_agree & classes_differ)
+
         # What the columns would hold as copies of the label, of shape (samples, candidates).
         label_copies = np.where(
             self._is_positive[:, None], positive_values[candidates], negative_values[candidates]

@@ -52,19 +52,22 @@ def question_lone_columns(
     y : labels ±1 of shape (samples,).
     names : the names of all features.
     """
-    # Rank the candidates by the area under the ROC curve of each, in its better direction.
+    # Rank the candidates by the area under the ROC curve of each. An area below 1/2 is that of a
+    # column which is smaller in positive rows; then 1 − area counts.
     tests = [mann_whitney(column, y) for column in values.T]
     areas = np.array([max(test.area, 1 - test.area) for test in tests])
     best_first = np.argsort(-areas, kind="stable")
-    falling_areas = areas[best_first]
+    sorted_areas = areas[best_first]  # the largest first
 
-    # The first `n_lone` stand out. There is at least one more, `falling_areas[n_lone]`.
-    n_lone = _n_far_above(falling_areas)
+    # The first `n_lone` stand out. At least one more follows them, `sorted_areas[n_lone]`.
+    n_lone = _n_far_above(sorted_areas)
     if n_lone == 0:
         return []
+
     # The separation test itself asks about columns that nearly determine the classes.
-    if falling_areas[0] >= NEARLY_PERFECT_AREA:
+    if sorted_areas[0] >= NEARLY_PERFECT_AREA:
         return []
+    # Among many columns, one may separate the classes so well by chance.
     weakest_lone = tests[best_first[n_lone - 1]]
     if not _is_no_accident(weakest_lone, len(names)):
         return []
@@ -72,8 +75,8 @@ def question_lone_columns(
     lone_columns = candidates[best_first[:n_lone]]
     question = _question_if_made_from_outcome(
         [str(names[column]) for column in lone_columns.tolist()],
-        smallest_area=falling_areas[n_lone - 1],
-        next_area=falling_areas[n_lone],
+        smallest_area=sorted_areas[n_lone - 1],
+        next_area=sorted_areas[n_lone],
     )
     return [question]
 
@@ -108,15 +111,15 @@ def _most_correlated_columns(X: Floats, y: Floats) -> Ints:
     return np.argsort(-correlations, kind="stable")[:MOST_RANKED]
 
 
-def _n_far_above(falling_areas: Floats) -> int:
+def _n_far_above(sorted_areas: Floats) -> int:
     """How many of the largest areas are far above all others; 0 if none are.
 
-    `falling_areas` are in falling order. At least one of them is not counted.
+    `sorted_areas` has the largest area first. At least one of them is not counted.
     """
-    most_lone = min(MOST_SUSPECTS, len(falling_areas) - 1)
+    most_lone = min(MOST_SUSPECTS, len(sorted_areas) - 1)
     for n_lone in range(1, most_lone + 1):
-        smallest_lone = falling_areas[n_lone - 1]
-        largest_other = falling_areas[n_lone]
+        smallest_lone = sorted_areas[n_lone - 1]
+        largest_other = sorted_areas[n_lone]
         is_gap = largest_other <= smallest_lone - FAR_ABOVE
         if smallest_lone >= SUSPECT_AREA and is_gap:
             return n_lone

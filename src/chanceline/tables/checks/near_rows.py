@@ -36,17 +36,19 @@ class NearPairs(NamedTuple):
     Attributes
     ----------
     first_rows, second_rows : positions of the two rows.
-    shares : squared distances, as shares of the median of all pairs.
+    shares_of_median : squared distances, as shares of the median of all pairs.
     """
 
     first_rows: NDArray[np.int64]
     second_rows: NDArray[np.int64]
-    shares: Floats
+    shares_of_median: Floats
 
-    def those(self, is_meant: NDArray[np.bool_]) -> NearPairs:
-        """The pairs that are marked, `is_meant` of shape (pairs,)."""
+    def subset(self, is_in_subset: NDArray[np.bool_]) -> NearPairs:
+        """The pairs where `is_in_subset`, of shape (pairs,), is True."""
         return NearPairs(
-            self.first_rows[is_meant], self.second_rows[is_meant], self.shares[is_meant]
+            first_rows=self.first_rows[is_in_subset],
+            second_rows=self.second_rows[is_in_subset],
+            shares_of_median=self.shares_of_median[is_in_subset],
         )
 
 
@@ -61,12 +63,12 @@ def warn_of_near_rows(
     ----------
     X : numbers of shape (samples, features).
     y : labels ±1 of shape (samples,).
-    group_of_row : (samples,) rows with the same number belong together, such as those of one
+    group_of_row : (samples,) rows with the same number belong together, such as subset of one
         subject.
     row_names : what messages call each row, (samples,).
     """
-    near = near_pairs(X, group_of_row)
-    have_same_class = y[near.first_rows] == y[near.second_rows]  # (near pairs,)
+    pairs = near_pairs(X, group_of_row)
+    have_same_class = y[pairs.first_rows] == y[pairs.second_rows]  # (near pairs,)
     findings = []
 
     # Pairs of the same class.
@@ -75,13 +77,13 @@ def warn_of_near_rows(
         has_groups = len(np.unique(group_of_row)) < len(group_of_row)
         if has_groups:
             meaning = "though nothing that was declared says that they belong together"
-        findings.append(pairs_warning(near.those(have_same_class), row_names, meaning))
+        findings.append(pairs_warning(pairs.subset(have_same_class), row_names, meaning))
 
     # Pairs of opposite classes, without exactly equal rows: another check
     # (`warn_of_contradictions`) warns of those.
-    opposite = near.those(~have_same_class)
+    opposite = pairs.subset(~have_same_class)
     are_equal = _are_equal(X, opposite.first_rows, opposite.second_rows)
-    nearly_equal = opposite.those(~are_equal)
+    nearly_equal = opposite.subset(~are_equal)
     if len(nearly_equal.first_rows) > 0:
         meaning = "though of opposite classes, as if samples were in both"
         findings.append(pairs_warning(nearly_equal, row_names, meaning))
@@ -98,16 +100,16 @@ def pairs_warning(pairs: NearPairs, row_names: Sequence[Any], meaning: str) -> F
     meaning : the end of the warning: what the similarity may mean.
     """
     n_pairs = len(pairs.first_rows)
+    first_rows = pairs.first_rows[:PAIRS_SHOWN]
+    second_rows = pairs.second_rows[:PAIRS_SHOWN]
     shown = [
         f"{row_names[first]} and {row_names[second]}"
-        for first, second in zip(
-            pairs.first_rows[:PAIRS_SHOWN], pairs.second_rows[:PAIRS_SHOWN], strict=True
-        )
+        for first, second in zip(first_rows, second_rows, strict=True)
     ]
     if n_pairs > PAIRS_SHOWN:
         shown.append("…")
     likeness = "far more alike than independent rows"
-    if np.all(pairs.shares <= NEARLY_EQUAL_SHARE):
+    if np.all(pairs.shares_of_median <= NEARLY_EQUAL_SHARE):
         likeness = "nearly equal"
     pairs_in_words = "; ".join(shown)
     return Finding.warning(
@@ -124,12 +126,14 @@ def near_pairs(X: AnyTable, group_of_row: NDArray[np.int64]) -> NearPairs:
     Parameters
     ----------
     X : numbers of shape (samples, features).
-    group_of_row : (samples,) rows with the same number belong together, such as those of one
+    group_of_row : (samples,) rows with the same number belong together, such as subset of one
         subject.
     """
     values = _standardized(X)
     first_rows, second_rows = np.triu_indices(len(values), 1)  # every pair of rows once
-    squares = _squared_distances(values, first_rows, second_rows)
+    squares = _squared_distances(values, first_rows, second_rows)  # (all pairs,)
+
+    # Candidates are pairs of different groups that are much closer than most pairs.
     median = float(np.median(squares))
     is_small = squares <= NEAR_SHARE * median
     are_unrelated = group_of_row[first_rows] != group_of_row[second_rows]
@@ -137,16 +141,16 @@ def near_pairs(X: AnyTable, group_of_row: NDArray[np.int64]) -> NearPairs:
     candidates = NearPairs(
         first_rows=first_rows[is_candidate],
         second_rows=second_rows[is_candidate],
-        shares=squares[is_candidate] / max(median, SMALLEST_MEAN),
+        shares_of_median=squares[is_candidate] / max(median, SMALLEST_MEAN),
     )
 
-    # The probability that two independent rows are so close. `_chance_closer` takes distances to be
-    # continuous, but rows of columns with few values are often equal: `_chance_equal` bounds it
-    # from below.
-    chance_closer = _chance_closer(squares[is_candidate], squares)
-    chance = np.maximum(chance_closer, _chance_equal(values))
+    # The probability that two independent rows are so close, for each candidate. Its approximation
+    # by a continuous distribution is too small where columns have few different values, so that
+    # independent rows are often equal. It is at least the probability of equal rows.
+    chance_closer = _chance_of_closer_rows(squares[is_candidate], squares)
+    chance = np.maximum(chance_closer, _chance_of_equal_rows(values))
     chance_in_any_pair = len(squares) * chance  # an upper bound (Bonferroni)
-    return candidates.those(chance_in_any_pair <= NEAR_LEVEL)
+    return candidates.subset(chance_in_any_pair <= NEAR_LEVEL)
 
 
 def _standardized(X: AnyTable) -> Floats:
@@ -175,7 +179,7 @@ def _squared_distances(
     return np.maximum(squares, 0.0)  # rounding may make it negative
 
 
-def _chance_closer(small_squares: Floats, squares: Floats) -> Floats:
+def _chance_of_closer_rows(small_squares: Floats, squares: Floats) -> Floats:
     """The probability that two independent rows are at most as far apart as each of some pairs.
 
     The squared distances d of independent rows are approximated by mean/ν times a χ² variable with
@@ -193,7 +197,7 @@ def _chance_closer(small_squares: Floats, squares: Floats) -> Floats:
     return chdtr(degrees_of_freedom, degrees_of_freedom * small_squares / mean)
 
 
-def _chance_equal(values: Floats) -> float:
+def _chance_of_equal_rows(values: Floats) -> float:
     """The probability that two independent rows are equal, as rows of few different values may be.
 
     Columns are taken as independent: it is the product, over columns, of the share of pairs of rows

@@ -57,9 +57,11 @@ def examine_outcome_table(
     is_first = first_of_each_group(table.groups, len(scores))
     if np.count_nonzero(is_first) < FEWEST_ROWS_TO_LINK:
         return findings
-    links = make_score_links(scores[is_first], _block_of_rows(table)[is_first])
+    block_of_row = _block_of_rows(table)
+    links = make_score_links(scores[is_first], block_of_row[is_first])
     if links is None:
         return findings  # the blocks determine the outcome
+
     X = table.X[is_first]
     findings += _warn_of_gaps_dates_depth_and_batches(table, is_first, links)
     findings += _warn_of_columns_made_from_outcome(table, is_first, links)

@@ -67,10 +67,12 @@ def warn_of_outcome_batches(
         is_allowed_for = any(determines(allowed, column) for allowed in allowed_for)
         if is_called_confounder(column.name) or is_allowed_for:
             continue
-        # Corrected for the number of candidates (Bonferroni).
-        pvalue = len(candidates) * pvalue_of_outcome_in_column(column, links)
-        if pvalue <= CLASSES_LEVEL:
-            findings += _warn_if_features_follow_beyond(column, measured, links, pvalue)
+        pvalue = pvalue_of_outcome_in_column(column, links)
+        corrected_pvalue = len(candidates) * pvalue  # Bonferroni
+        if corrected_pvalue <= CLASSES_LEVEL:
+            findings += _warn_if_residual_features_follow(
+                column, measured, links, pvalue_of_outcome=corrected_pvalue
+            )
     return findings
 
 
@@ -114,10 +116,10 @@ def pvalue_of_outcome_in_column(column: pd.Series, links: ScoreLinks) -> float:
     return float(chdtrc(n_products, n_rows * sum_of_squares))
 
 
-def _warn_if_features_follow_beyond(
+def _warn_if_residual_features_follow(
     column: pd.Series, measured: Floats, links: ScoreLinks, pvalue_of_outcome: float
 ) -> list[Finding]:
-    """A warning if the column is associated with what the outcome leaves of the features.
+    """A warning if the column is associated with what the outcome leaves unexplained in features.
 
     Parameters
     ----------
@@ -127,25 +129,25 @@ def _warn_if_features_follow_beyond(
         whether columns are associated with them.
     pvalue_of_outcome : the p-value of the association of column and outcome, for the message.
     """
-    pvalue = _pvalue_of_features_beyond(column, measured, links)
-    if pvalue > FEATURES_LEVEL:
+    pvalue_of_features = _pvalue_of_residual_features(column, measured, links)
+    if pvalue_of_features > FEATURES_LEVEL:
         return []
     name = str(column.name)
     return [
         Finding.warning(
             f"column {name!r} goes with the outcome (χ² test, p = {pvalue_of_outcome:.1g}), and "
-            f"beyond the outcome the features go with it (p = {pvalue:.1g}), as with a batch; if "
-            f"it is one, adjust={name!r} asks what they show beyond it."
+            f"beyond the outcome the features go with it (p = {pvalue_of_features:.1g}), as with a "
+            f"batch; if it is one, adjust={name!r} asks what they show beyond it."
         )
     ]
 
 
-def _pvalue_of_features_beyond(column: pd.Series, measured: Floats, links: ScoreLinks) -> float:
+def _pvalue_of_residual_features(column: pd.Series, measured: Floats, links: ScoreLinks) -> float:
     """The p-value of the hypothesis that, beyond the outcome, features do not depend on a column.
 
     It is a permutation test of residuals, after regression on the outcome's scores. The statistic
     is the sum of squares that the residuals of the categories explain in the residuals of the
-    features. Rows of the former are shuffled.
+    features. The rows of the categories' residuals are shuffled.
 
     Parameters
     ----------
@@ -154,7 +156,8 @@ def _pvalue_of_features_beyond(column: pd.Series, measured: Floats, links: Score
     links : the outcome's scores (orthonormal columns that stand for the outcome); gives the
         residuals of other columns after regression on them.
     """
-    directions = _orthonormal(links.residuals(_indicators(column)))  # (rows, directions)
+    residual_categories = links.residuals(_indicators(column))  # (rows, categories)
+    directions = _orthonormal(residual_categories)  # (rows, directions)
     if directions.shape[1] == 0:
         return 1.0  # the outcome determines the categories
     residual_features = links.standardized_residuals(measured)  # (rows, features)

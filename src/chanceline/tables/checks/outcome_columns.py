@@ -14,10 +14,10 @@ from chanceline.tables.checks.filtered import (
     FEWEST_ROWS,
     FILTER_LEVEL,
     LARGE_PVALUE,
-    MOST_LARGE,
+    LARGEST_NOISE_SHARE,
+    LIMIT_QUANTILE,
     N_SHUFFLES,
-    SMALLEST_QUARTILE,
-    UPPER_END,
+    SMALLEST_QUARTILE_SHARE,
 )
 from chanceline.tables.checks.lone_columns import LARGEST_CHANCE, MOST_SUSPECTS
 from chanceline.tables.checks.score_links import ScoreLinks
@@ -48,16 +48,19 @@ def warn_of_lone_outcome_columns(
     """
     r_squared = links.explained(X)  # (features,)
     best_first = np.argsort(-r_squared, kind="stable")
-    falling = r_squared[best_first]
-    n_lone = _n_lone(falling)  # how many stand out; at least one column does not
+    sorted_r_squared = r_squared[best_first]  # the largest first
+
+    # The first `n_lone` columns stand out. At least one more column follows them.
+    n_lone = _n_lone_columns(sorted_r_squared)
     if n_lone == 0:
         return []
-    weakest_lone = float(falling[n_lone - 1])
-    best_other = float(falling[n_lone])
+    weakest_lone = float(sorted_r_squared[n_lone - 1])
+    best_other = float(sorted_r_squared[n_lone])
 
-    # Among many columns so large an R² may be an accident (Bonferroni).
+    # Among many columns, one with so large an R² may be there by chance (Bonferroni).
     pvalue_of_weakest = float(links.normal_pvalues(np.array([weakest_lone]))[0])
-    if len(falling) * pvalue_of_weakest > LARGEST_CHANCE:
+    corrected_pvalue = len(sorted_r_squared) * pvalue_of_weakest
+    if corrected_pvalue > LARGEST_CHANCE:
         return []
     lone_names = [str(names[column]) for column in best_first[:n_lone].tolist()]
     return [_lone_columns_warning(lone_names, weakest_lone, best_other)]
@@ -82,16 +85,16 @@ def _lone_columns_warning(names: list[str], weakest: float, best_other: float) -
     )
 
 
-def _n_lone(falling: Floats) -> int:
+def _n_lone_columns(sorted_r_squared: Floats) -> int:
     """How many columns have an R² far above those of all others; 0 if none do.
 
-    `falling` holds the R² of all columns, the largest first: (features,). At least one column is
-    not counted.
+    `sorted_r_squared` holds the R² of all columns, the largest first: (features,). At least one
+    column is not counted.
     """
-    most_lone = min(MOST_SUSPECTS, len(falling) - 1)
+    most_lone = min(MOST_SUSPECTS, len(sorted_r_squared) - 1)
     for n_lone in range(1, most_lone + 1):
-        weakest_lone = falling[n_lone - 1]
-        best_other = falling[n_lone]
+        weakest_lone = sorted_r_squared[n_lone - 1]
+        best_other = sorted_r_squared[n_lone]
         is_gap = best_other <= weakest_lone - FAR_ABOVE_EXPLAINED
         if weakest_lone >= SUSPECT_EXPLAINED and is_gap:
             return n_lone
@@ -116,23 +119,26 @@ def warn_of_columns_filtered_by_outcome(X: Floats, links: ScoreLinks) -> list[Fi
     if n_columns < FEWEST_COLUMNS or n_rows < FEWEST_ROWS:
         return []
 
-    # Among columns that were not selected some are noise, which has large p-values.
+    # Among columns that were not selected some are noise, and some of these have large p-values.
     pvalues = links.normal_pvalues(links.explained(columns))  # (columns,)
     share_of_large = float(np.mean(pvalues > LARGE_PVALUE))
-    if share_of_large > MOST_LARGE:
+    if share_of_large > LARGEST_NOISE_SHARE:
         return []
 
     # The p-values of selected columns are spread evenly below a limit, so that their upper quartile
-    # is 3/4 of it. Those of features that are good by themselves differ by orders of magnitude, so
-    # that the quartile is a small share of the limit.
-    upper_quartile, limit = np.quantile(pvalues, [0.75, UPPER_END])
-    if upper_quartile < SMALLEST_QUARTILE * limit:
+    # is about 3/4 of it. The p-values of features that are good by themselves differ by orders of
+    # magnitude: then the quartile is a small share of the limit.
+    upper_quartile, limit = np.quantile(pvalues, [0.75, LIMIT_QUANTILE])
+    if upper_quartile < SMALLEST_QUARTILE_SHARE * limit:
         return []
+
+    # Could so few columns look like noise by chance?
     if _chance_of_no_noise(columns, links) > FILTER_LEVEL:
         return []
+    percent_below = 100 * LIMIT_QUANTILE
     return [
         Finding.warning(
-            f"hardly any of the {n_columns} columns looks like noise: {100 * UPPER_END:.0f} % of "
+            f"hardly any of the {n_columns} columns looks like noise: {percent_below:.0f} % of "
             f"their p-values, one by one, are below {limit:.2g} and fill the range up to it, as "
             "those of features that were chosen by this outcome; if they were, give all features."
         )
@@ -142,7 +148,7 @@ def warn_of_columns_filtered_by_outcome(X: Floats, links: ScoreLinks) -> list[Fi
 def _chance_of_no_noise(columns: Floats, links: ScoreLinks) -> float:
     """The p-value of the lack of columns that look like noise, by a permutation test.
 
-    The statistic is the R² that all but a few columns, a share of `MOST_LARGE`, exceed.
+    The statistic is the R² that all but a few columns, a share of `LARGEST_NOISE_SHARE`, exceed.
 
     Parameters
     ----------
@@ -150,5 +156,5 @@ def _chance_of_no_noise(columns: Floats, links: ScoreLinks) -> float:
     links : the outcome's scores: orthonormal columns (rows, scores) that stand for the outcome.
     """
     r_squared = links.shuffled_explained(columns, N_SHUFFLES)  # (1 + shuffles, columns)
-    weakest = np.quantile(r_squared, MOST_LARGE, axis=1)  # first of the observed scores
+    weakest = np.quantile(r_squared, LARGEST_NOISE_SHARE, axis=1)  # first of the observed scores
     return shuffle_pvalue(float(weakest[0]), weakest[1:])

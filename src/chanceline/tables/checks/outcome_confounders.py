@@ -47,9 +47,8 @@ def warn_of_outcome_confounders(
         is_allowed_for = any(determines(adjusted_for, column) for adjusted_for in allowed_for)
         if not is_called_confounder(name) or is_allowed_for:
             continue
-        pvalue = _smallest_pvalue(
-            column[is_counted], [labels[is_counted] for labels in two_class_labels]
-        )
+        counted_labels = [labels[is_counted] for labels in two_class_labels]
+        pvalue = _smallest_pvalue(column[is_counted], counted_labels)
         if pvalue <= CONFOUNDED_LEVEL:
             findings.append(_confounder_warning(column, pvalue, adjusts_for_numbers))
     return findings

@@ -17,8 +17,8 @@ from chanceline.tables.dataset import Finding
 def warn_if_gaps_follow_outcome(gaps: Bools, links: ScoreLinks) -> list[Finding]:
     """A warning if gaps that were filled in are associated with the outcome.
 
-    There are two tests: of the number of gaps in each row, and of the column whose gaps are most
-    associated with the outcome. The smaller p-value counts, times 2 (Bonferroni).
+    There are two tests: one of the number of gaps in each row, and one of the column whose gaps are
+    most associated with the outcome. The smaller p-value counts, times 2 (Bonferroni).
 
     Parameters
     ----------
@@ -58,13 +58,14 @@ def warn_if_dates_follow_outcome(times: pd.DataFrame, links: ScoreLinks) -> list
         column = times.iloc[:, position]
         filled = column.fillna(column.median()).to_numpy()
         pvalue = n_columns * _rank_pvalue(filled, links)  # Bonferroni
-        if pvalue <= LINK_LEVEL:
-            findings.append(
-                Finding.warning(
-                    f"the dates in {str(name)!r} go with the outcome (p = {pvalue:.1g}), and so "
-                    "does whatever drifts with time; blocks=COLUMN of runs keeps it out."
-                )
+        if pvalue > LINK_LEVEL:
+            continue
+        findings.append(
+            Finding.warning(
+                f"the dates in {str(name)!r} go with the outcome (p = {pvalue:.1g}), and so "
+                "does whatever drifts with time; blocks=COLUMN of runs keeps it out."
             )
+        )
     return findings
 
 
@@ -88,8 +89,13 @@ def warn_if_depth_follows_outcome(X: Floats, links: ScoreLinks) -> list[Finding]
 
 
 def _warn_if_totals_follow_outcome(counts: Floats, links: ScoreLinks) -> list[Finding]:
-    """A warning if the totals of the rows of `counts` (rows, features) are associated with the
-    outcome, whose scores are in `links`.
+    """A warning if the totals of rows of counts are associated with the outcome.
+
+    Parameters
+    ----------
+    counts : (rows, features)
+    links : the outcome's scores (orthonormal columns that stand for the outcome), with tests of
+        whether columns are associated with them.
     """
     pvalue = _rank_pvalue(counts.sum(axis=1), links)
     if pvalue > LINK_LEVEL:

@@ -20,7 +20,7 @@ from chanceline.tables.checks.within_classes import (
 from chanceline.tables.dataset import Finding
 
 # Share of the places' variance that the outcome has to leave, so that there is a drift to see.
-SMALLEST_SHARE_LEFT = 0.1
+SMALLEST_RESIDUAL_SHARE = 0.1
 FEWEST_ROWS_FOR_DRIFT = 12
 
 
@@ -46,7 +46,9 @@ def warn_of_outcome_drift(X: Floats, links: ScoreLinks) -> list[Finding]:
     places = np.arange(n_rows, dtype=np.float64)
     places -= places.mean()
     residual_places = links.residuals(places[:, None])[:, 0]
-    if residual_places @ residual_places < SMALLEST_SHARE_LEFT * (places @ places):
+    sum_of_squares = places @ places
+    residual_sum_of_squares = residual_places @ residual_places
+    if residual_sum_of_squares < SMALLEST_RESIDUAL_SHARE * sum_of_squares:
         return []
 
     # Are the features associated with the outcome as a drift along the rows predicts?
@@ -79,32 +81,33 @@ def like_neighbours_pvalue(links: ScoreLinks) -> float:
 
 
 def likeness_to_outcome_drift(
-    X: Floats, places: Floats, places_left: Floats, links: ScoreLinks
+    X: Floats, places: Floats, residual_places: Floats, links: ScoreLinks
 ) -> float:
     """The cosine between the outcome's effects on the features and those that a drift predicts.
 
-    The effect of a score z on a feature x is z·x. If the feature did nothing but drift along the
-    rows, x = b t, its effect would be b (z·t).
+    Scores are orthonormal columns that stand for the outcome. The effect of a score z on a feature
+    x is z·x. If the feature did nothing but drift along the rows, x = b t, it would be b (z·t).
 
     Parameters
     ----------
     X : numbers x in the order of the table, (rows, features).
     places : t, the centred numbers of the rows, (rows,).
-    places_left : t', the residuals of t after regression on the scores, (rows,).
+    residual_places : t', the residuals of t after regression on the scores, (rows,).
     links : holds the outcome's scores z, (rows, scores).
     """
-    scaled = _scaled_by_residuals(columns_in_steps(X), links)
-    effects = links.scores.T @ scaled  # z·x, (scores, features)
+    columns = _scaled_by_residuals(columns_in_steps(X), links)  # x, (rows, features)
+    effects = links.scores.T @ columns  # z·x, (scores, features)
 
     # The slopes b are estimated along t', which is orthogonal to all scores. Along t itself, a
     # feature that only follows the outcome would seem to drift.
-    slopes = places_left @ scaled / (places_left @ places_left)  # b, (features,)
-    predicted = np.outer(links.scores.T @ places, slopes)  # b (z·t), (scores, features)
+    slopes = residual_places @ columns / (residual_places @ residual_places)  # b, (features,)
+    scores_along_rows = links.scores.T @ places  # z·t, (scores,)
+    predicted_effects = np.outer(scores_along_rows, slopes)  # b (z·t), (scores, features)
 
-    product_of_lengths = float(np.linalg.norm(effects) * np.linalg.norm(predicted))
+    product_of_lengths = float(np.linalg.norm(effects) * np.linalg.norm(predicted_effects))
     if product_of_lengths == 0:
         return 0.0  # no effects, or no drift
-    return float(np.sum(effects * predicted)) / product_of_lengths
+    return float(np.sum(effects * predicted_effects)) / product_of_lengths
 
 
 def _scaled_by_residuals(columns: Floats, links: ScoreLinks) -> Floats:

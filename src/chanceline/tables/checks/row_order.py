@@ -154,20 +154,22 @@ def likeness_to_drift(X: AnyTable, y: Floats) -> float:
     is_positive = y > 0
     # The observed differences, in standard deviations within the classes.
     spread = centred_within(columns, class_of_row).std(axis=0)
-    units = np.where(spread > 0, spread, np.inf)  # a column constant within the classes becomes 0
-    differences = _difference_of_means(columns, is_positive) / units  # (features,)
+    # Dividing by infinity turns a column that is constant within the classes into zeros.
+    divisors = np.where(spread > 0, spread, np.inf)
+    observed = _difference_of_means(columns, is_positive) / divisors  # (features,)
 
     # The predicted differences: slope times distance of the classes' mean places.
     places = np.arange(len(y), dtype=np.float64)
     places_in_class = centred_within(places[:, None], class_of_row)[:, 0]
     sum_of_squares = places_in_class @ places_in_class
-    slopes = places_in_class @ (columns / units) / sum_of_squares  # (features,)
-    predicted = slopes * _difference_of_means(places, is_positive)
+    slopes = places_in_class @ (columns / divisors) / sum_of_squares  # (features,)
+    distance = _difference_of_means(places, is_positive)
+    predicted = slopes * distance  # (features,)
 
-    product_of_lengths = float(np.linalg.norm(differences) * np.linalg.norm(predicted))
+    product_of_lengths = float(np.linalg.norm(observed) * np.linalg.norm(predicted))
     if product_of_lengths == 0:
         return 0.0  # no differences, or no drift
-    return float(differences @ predicted) / product_of_lengths
+    return float(observed @ predicted) / product_of_lengths
 
 
 def _difference_of_means(values: Floats, is_positive: Bools) -> Floats:

@@ -32,19 +32,23 @@ class ColumnScan(Protocol):
 def scan_table(X: AnyTable, scans: Sequence[ColumnScan]) -> None:
     """Pass all columns of a table (samples, features) through every scan, a few columns at a time.
 
-    The table need not fit into memory, and copies that scans make of columns stay small. The scans
-    are changed in place: each keeps its results.
+    The table need not fit into memory, and copies that scans make of columns stay small. For every
+    few columns, `scan.look` returns what the scan needs of them, and `scan.keep` adds it to the
+    results inside the scan. Both are told the position in the table of the first of these columns.
     """
     if isinstance(X, ColumnTable):
-        # The tiles may be read and looked at elsewhere, on workers of a cluster.
-        looks = X.map_tiles(_look_at_tile, common=(scans,))
-        for start, seen_by_scans in zip(X.tile_starts, looks, strict=True):
+        # The table is not in memory. Its tiles (a few columns each) may be read and looked at
+        # elsewhere, on workers of a cluster; what the scans have seen there is kept here.
+        seen_in_tiles = X.map_tiles(_look_at_tile, common=(scans,))
+        for start, seen_by_scans in zip(X.tile_starts, seen_in_tiles, strict=True):
             for scan, seen in zip(scans, seen_by_scans, strict=True):
                 scan.keep(start, seen)
         return
     for block in column_blocks(X):
+        columns = X[:, block]
         for scan in scans:
-            scan.keep(block.start, scan.look(block.start, X[:, block]))
+            seen = scan.look(block.start, columns)
+            scan.keep(block.start, seen)
 
 
 def _look_at_tile(tile: Tile, _argument: None, scans: Sequence[ColumnScan]) -> list[Any]:

@@ -54,7 +54,8 @@ class ScoreLinks:
         return centred - self.scores @ (self.scores.T @ centred)
 
     def standardized_residuals(self, X: Floats) -> Floats:
-        """The residuals of columns after regression on the scores, standardized: (rows, columns).
+        """The residuals of columns after regression on the outcome's scores and the blocks,
+        standardized, of shape (rows, columns).
 
         Of very wide tables, columns in equal steps are taken. Columns that the scores explain
         entirely are left out. The others have residuals of variance 1 before extreme values are
@@ -67,11 +68,12 @@ class ScoreLinks:
         some_columns = columns_in_steps(X)
         residuals = self.residuals(some_columns)
         spread = residuals.std(axis=0)
-        # A smaller spread is rounding.
-        varies = spread > SMALLEST_RELATIVE_SPREAD * np.abs(some_columns).max(axis=0, initial=0.0)
+        # A spread that is tiny beside the values of the column is rounding.
+        largest_magnitudes = np.abs(some_columns).max(axis=0, initial=0.0)
+        varies = spread > SMALLEST_RELATIVE_SPREAD * largest_magnitudes
         scaled = residuals[:, varies] / spread[varies]
         clipped = np.clip(scaled, -LARGEST_DEVIATION, LARGEST_DEVIATION)
-        # Clipped values are no longer quite orthogonal to the scores.
+        # Clipped values are no longer quite orthogonal to the scores: take residuals again.
         return self.residuals(clipped)
 
     def unit_columns(self, columns: Floats) -> Floats:

@@ -110,7 +110,7 @@ class SampleColumns:
 
 
 def find_suspect(
-    columns: SampleColumns, labels: Floats, known: Sequence[pd.Series] = ()
+    columns: SampleColumns, labels: Floats, explained_columns: Sequence[pd.Series] = ()
 ) -> Suspect | None:
     """The first column that looks like subjects or pairs; None if none does.
 
@@ -118,39 +118,40 @@ def find_suspect(
     ----------
     columns : what is known about the samples.
     labels : ±1 of shape (samples,).
-    known : columns that the user has explained: the classes, blocks, columns declared as
-        independent. A column that divides the rows into the same groups as one of these is no
+    explained_columns : columns that the user has explained: the classes, blocks, columns declared
+        as independent. A column that divides the rows into the same groups as one of these is no
         suspect.
     """
     # First the values of columns, such as `mouse`.
     for column in columns.candidate_columns():
-        suspect_values = find_suspect_values(column, labels)
-        # Comparing with the known columns is slow: it is done for suspects alone.
-        if suspect_values is not None and not _is_known(column, known):
-            return suspect_values
+        suspect = find_suspect_values(column, labels)
+        # Comparing with the explained columns is slow: it is done for suspects alone.
+        if suspect is not None and not _divides_rows_like_any(column, explained_columns):
+            return suspect
 
     # Then names of the samples that stand in no column (an index, a header), and their stems.
     if columns.names is not None:
-        suspect_names = _find_suspect_names(columns.names, columns.names_place, labels, known)
-        if suspect_names is not None:
-            return suspect_names
+        suspect = _find_suspect_names(columns.names, columns.names_place, labels, explained_columns)
+        if suspect is not None:
+            return suspect
 
     # Last the stems of names in columns of text: `P07` is the stem of `P07_V1`.
     for column in columns.text_columns():
-        if are_names(column.tolist()):
-            suspect_stems = find_suspect_stems(column, labels, known=known)
-            if suspect_stems is not None:
-                return suspect_stems
+        if not are_names(column.tolist()):
+            continue
+        suspect = find_suspect_stems(column, labels, explained_columns=explained_columns)
+        if suspect is not None:
+            return suspect
     return None
 
 
-def _is_known(column: Sequence[Any], known: Sequence[pd.Series]) -> bool:
-    """Whether the column divides the rows into the same groups as one of the known columns."""
-    return any(same_partition(column, known_column) for known_column in known)
+def _divides_rows_like_any(column: Sequence[Any], explained_columns: Sequence[pd.Series]) -> bool:
+    """Whether the column divides the rows into the same groups as one of the explained columns."""
+    return any(same_partition(column, explained) for explained in explained_columns)
 
 
 def _find_suspect_names(
-    names: pd.Series, place: str, labels: Floats, known: Sequence[pd.Series]
+    names: pd.Series, place: str, labels: Floats, explained_columns: Sequence[pd.Series]
 ) -> Suspect | None:
     """The names of the samples, if they or their stems look like subjects or pairs; else None.
 
@@ -159,15 +160,15 @@ def _find_suspect_names(
     names : names that stand in no column, (samples,).
     place : where the names stand, for the message.
     labels : ±1 of shape (samples,).
-    known : columns that the user has explained. Names or stems that divide the rows into the same
-        groups as one of these are no suspects.
+    explained_columns : columns that the user has explained. Names or stems that divide the rows
+        into the same groups as one of these are no suspects.
     """
     suspect_values = find_suspect_values(names, labels, place)
-    if suspect_values is not None and not _is_known(names, known):
+    if suspect_values is not None and not _divides_rows_like_any(names, explained_columns):
         return suspect_values
     if not are_names(names.tolist(), numbers_too=True):
         return None
-    return find_suspect_stems(names, labels, place=place, known=known)
+    return find_suspect_stems(names, labels, place=place, explained_columns=explained_columns)
 
 
 def find_suspect_values(column: pd.Series, labels: Floats, place: str = "") -> Suspect | None:
@@ -178,22 +179,25 @@ def find_suspect_values(column: pd.Series, labels: Floats, place: str = "") -> S
     column, labels : a value and ±1 for each sample, of shape (samples,).
     place : where the values were found, for the message; empty if they are a column.
     """
-    # At least three values, most rows share theirs with another row, and there are no gaps.
+    # There must be at least three values and no gaps.
     value_of_row, values = pd.factorize(column)
     has_gaps = value_of_row.min() < 0  # pandas numbers the values 0, 1, …, and a gap −1
     if has_gaps or len(values) < FEWEST_VALUES:
         return None
+
+    # Most rows must share their value with another row.
     sizes = np.bincount(value_of_row)  # rows of each value, (values,)
     n_rows_sharing = sizes[sizes > 1].sum()
     if 2 * n_rows_sharing <= len(labels):
         return None
 
-    # The labels show a design of groups, pairs or blocks.
+    # The labels must be arranged by values as in groups, pairs or blocks.
     design = find_design(value_of_row, labels)
     if design is None:
         return None
 
-    # Shuffled labels would hardly show the same design.
+    # Shuffled labels must hardly ever be arranged like that. How rarely depends on whether the name
+    # or the values look like subjects; if neither do, the column is no suspect.
     name = str(column.name)
     largest_chance = _largest_chance_of_values(name, values, sizes)
     if largest_chance is None or design.log_chance > np.log(largest_chance):
@@ -237,62 +241,68 @@ def find_suspect_stems(  # noqa: PLR0913
     labels: Floats,
     *,
     place: str = "",
-    known: Sequence[pd.Series] = (),
+    explained_columns: Sequence[pd.Series] = (),
     setting: str = "",
     units: str = "rows",
 ) -> Suspect | None:
     """The column of names, if their stems look like subjects or pairs; else None.
 
-    A stem is what is left of a name when its last part is cut off. Names are cut repeatedly, and
-    the coarsest convincing stems are reported: for names such as `P07_V1_R2` they are `P07`, not
-    `P07_V1`.
+    A stem is what is left of a name when its last part is cut off. Names are cut repeatedly, which
+    gives ever shorter stems, and the shortest convincing ones are reported: for names such as
+    `P07_V1_R2` they are `P07`, not `P07_V1`.
 
     Parameters
     ----------
     names, labels : a name and ±1 for each row (or for each group, if `units` is "groups").
     place : where the names were found, for the message; empty if they are a column.
-    known : columns that the user has explained. Stems that divide the rows into the same groups as
-        one of these are no suspects.
+    explained_columns : columns that the user has explained. Stems that divide the rows into the
+        same groups as one of these are no suspects.
     setting : the value of the setting that declared the names; empty if they were not declared.
     units : what each name stands for, for the message: "rows" or "groups".
     """
     name = str(names.name)
     place = place or f"column {name!r}"
     names_setting = setting or name
-    coarsest: Suspect | None = None  # of the stems found so far
+    shortest: Suspect | None = None  # with the shortest convincing stems so far
     for n_cuts, stems in enumerate(cut_repeatedly(names.tolist()), start=1):
         design = design_of_stems(stems, labels)
         if design is None:
             break
-        if coarsest is not None and design.role != Role.GROUPS:
-            break  # finer stems are subjects, which these stems only join into pairs or blocks
-        if not _is_convincing(stems, design, name, labels) or _is_known(stems.stems, known):
-            continue  # coarser stems may still be subjects
+        if shortest is not None and design.role != Role.GROUPS:
+            break  # longer stems are subjects, which these stems only join into pairs or blocks
+
+        # If these stems are no suspects, shorter ones may still be.
+        if not _is_convincing(stems, design, name, labels):
+            continue
+        if _divides_rows_like_any(stems.stems, explained_columns):
+            continue
         stems_in_words = f"{stems.described(units)} ({stems.example()})"
-        coarsest = Suspect(
+        shortest = Suspect(
             name=name,
             setting=f"{n_cuts * STEM_PREFIX}{names_setting}",  # one "stem:" for each cut
             observed=f"the names in {place} have {stems_in_words}",
             design=design,
         )
-    return coarsest
+    return shortest
 
 
 def _is_convincing(stems: Stems, design: Design, name: str, labels: Floats) -> bool:
     """Whether the stems may be subjects, and shuffled labels would hardly show their design.
 
+    A name is cut into a stem and a tail: `P01_T` into `P01` and `T`.
+
     Parameters
     ----------
-    stems : the names, cut into stems and tails.
-    design : what the stems look like: groups, pairs or blocks.
+    stems : the stems and tails of the names.
+    design : how the labels are arranged by stems: as in groups, pairs or blocks.
     name : the name of the column.
     labels : ±1 for each name.
     """
     if not _may_name_subjects(stems, name):
         return False
 
-    # Pairs such as P01_T and P01_N, whose tails tell the class, are convincing more easily: chance
-    # hardly arranges that.
+    # If the tails tell the class, as in pairs such as P01_T and P01_N, a larger probability of the
+    # design is allowed: tails hardly ever tell the class by chance.
     largest_chance = CHANCE_IF_UNNAMED
     if design.role == Role.PAIRS and tails_tell_class(stems, labels):
         largest_chance = CHANCE_IF_NAMED
@@ -302,7 +312,8 @@ def _is_convincing(stems: Stems, design: Design, name: str, labels: Floats) -> b
 def _may_name_subjects(stems: Stems, name: str) -> bool:
     """Whether stems may be subjects, and not kinds of samples (`brain`, `day7`).
 
-    `name` is the name of the column.
+    A stem is what is left of a sample's name when its last part is cut off. `name` is the name of
+    the column of names.
     """
     different_stems = list(stems.sizes)
     are_codes = all(_has_digit(stem) for stem in different_stems)  # P07, or plain numbers

@@ -99,11 +99,15 @@ class CountScan:
         return self._are_whole_from_0 and self._n_count_columns >= FEWEST_COUNTED_COLUMNS
 
     def look(self, start: int, columns: Floats) -> CountsInColumns:
-        """The row totals of these columns (samples, columns), and whether they look like counts."""
+        """The row totals of these columns (samples, columns), and whether they look like counts.
+
+        `start`, the position of the first of them in the table, is not needed.
+        """
         row_totals = columns.sum(axis=1)
-        # The first row rules most other tables out quickly.
-        if not _are_whole_from_0(columns[0]) or not _are_whole_from_0(columns):
-            return CountsInColumns(row_totals)
+        # The first row rules most tables without counts out quickly.
+        are_whole_from_0 = _are_whole_from_0(columns[0]) and _are_whole_from_0(columns)
+        if not are_whole_from_0:
+            return CountsInColumns(row_totals, are_whole_from_0=False)
         return CountsInColumns(
             row_totals,
             are_whole_from_0=True,
@@ -129,14 +133,15 @@ def _n_count_columns(values: Floats, at_most: int) -> int:
     """
     n_count_columns = 0
     # Only columns with a large number are looked at one by one.
-    candidates = np.flatnonzero(values.max(axis=0) >= SMALLEST_LARGE_VALUE)
-    for candidate in candidates:
+    has_large_value = values.max(axis=0) >= SMALLEST_LARGE_VALUE
+    for position in np.flatnonzero(has_large_value):
         if n_count_columns >= at_most:
             break
-        column = values[:, candidate]
+        column = values[:, position]
         large_values = np.unique(column[column >= SMALLEST_LARGE_VALUE])
+        has_several = len(large_values) >= FEWEST_LARGE_VALUES
         is_scale = np.all(large_values % STEP_OF_SCALES == 0)
-        if len(large_values) >= FEWEST_LARGE_VALUES and not is_scale:
+        if has_several and not is_scale:
             n_count_columns += 1
     return n_count_columns
 

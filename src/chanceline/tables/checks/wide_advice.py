@@ -39,6 +39,11 @@ class _TableScans:
     """
 
     def __init__(self, data: Dataset, X: ColumnTable, independent_rows: Ints) -> None:
+        """Make the scans, and pass all columns of X through those that are needed.
+
+        A scan looks for one thing in all columns, such as copies of the label. Each keeps its
+        results, which the methods of this class ask for.
+        """
         self._names = data.feature_names
         self.correlations = CorrelationScan(data.y[independent_rows], independent_rows)
         self._label_copies = LabelCopyScan(data.y)
@@ -46,8 +51,8 @@ class _TableScans:
         self._identifiers = IdentifierScan(data.feature_names)
 
         scans: list[ColumnScan] = [self.correlations, self._label_copies]
-        # If the columns were checked when the table was read, these scans ran then. Scans that are
-        # not run find nothing.
+        # If the columns were checked when the table was read, gaps filled class by class and
+        # identifiers were looked for then. A scan that is not run here finds nothing.
         if not data.columns_checked:
             scans += [self._class_fills, self._identifiers]
         scan_table(X, scans)

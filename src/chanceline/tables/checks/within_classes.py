@@ -69,11 +69,12 @@ def standardized_within_classes(X: AnyTable, y: Floats) -> Floats:
     class_of_row = class_of_rows(y)
     centred = centred_within(some_columns, class_of_row)
     spread = centred.std(axis=0)
-    # A smaller spread is rounding.
-    varies = spread > SMALLEST_RELATIVE_SPREAD * np.abs(some_columns).max(axis=0, initial=0.0)
+    # A spread that is tiny beside the values of the column is rounding.
+    largest_magnitudes = np.abs(some_columns).max(axis=0, initial=0.0)
+    varies = spread > SMALLEST_RELATIVE_SPREAD * largest_magnitudes
     scaled = centred[:, varies] / spread[varies]
     clipped = np.clip(scaled, -LARGEST_DEVIATION, LARGEST_DEVIATION)
-    # Clipping has moved the class means a little away from 0.
+    # Clipping has moved the class means a little away from 0, so they are subtracted again.
     return centred_within(clipped, class_of_row)
 
 
