@@ -185,14 +185,14 @@ def test_explained_and_pvalues_are_those_of_regression_and_f_test(rng, severity)
     column = rng.normal(size=80)
     fit = linregress(severity, column)
     links = make_links(severity[:, None])
-    explained = links.explained(column[:, None])
+    explained = links.r_squared(column[:, None])
     assert explained[0] == pytest.approx(fit.rvalue**2)
     assert links.normal_pvalues(explained)[0] == pytest.approx(fit.pvalue)
 
     codes = np.arange(80) % 4
     links = make_links(np.eye(4)[codes])
     expected = f_oneway(*[column[codes == code] for code in range(4)]).pvalue
-    assert links.normal_pvalues(links.explained(column[:, None]))[0] == pytest.approx(expected)
+    assert links.normal_pvalues(links.r_squared(column[:, None]))[0] == pytest.approx(expected)
 
 
 def test_blocks_are_taken_out(rng, severity):
@@ -204,7 +204,7 @@ def test_blocks_are_taken_out(rng, severity):
     within = np.linalg.lstsq(design[:, :2], column, rcond=None)[0]
     left = np.sum((column - design @ coefficients) ** 2)
     left_within = np.sum((column - design[:, :2] @ within) ** 2)
-    assert links.explained(column[:, None])[0] == pytest.approx(1 - left / left_within)
+    assert links.r_squared(column[:, None])[0] == pytest.approx(1 - left / left_within)
     shuffled = links.shuffled_scores(20)
     sums = [shuffled[:, block == number].sum(axis=1) for number in (0, 1)]
     np.testing.assert_allclose(sums, 0.0, atol=1e-12)

@@ -98,7 +98,7 @@ class Gate:
         if refusal is not None:
             await refusal(scope, receive, send)
             return
-        await self.app(scope, self.limited(receive), with_safety_headers(send))
+        await self.app(scope, self.limit_body(receive), with_safety_headers(send))
 
     def refusal(self, scope: Scope) -> PlainTextResponse | None:
         """The answer that refuses a request by its headers and path alone; None if it may pass.
@@ -110,22 +110,24 @@ class Gate:
         headers = Headers(scope=scope)
         if headers.get("host", "") not in self.access.hosts():
             return refuse("this server answers to its own address alone", HTTPStatus.FORBIDDEN)
+
         # Browsers name the origin only in some requests, so it may be missing.
         origin = headers.get("origin")
         if origin is not None and origin not in self.access.origins():
             return refuse("pages of other origins may ask nothing here", HTTPStatus.FORBIDDEN)
         if headers.get("sec-fetch-site") == "cross-site":
             return refuse("pages of other sites may ask nothing here", HTTPStatus.FORBIDDEN)
+
         if not self.knows_token(scope["path"]):
             return refuse(
                 "open the address that chanceline app printed, with its token",
                 HTTPStatus.NOT_FOUND,
             )
 
-        # A request without a length may pass; `limited` counts the bytes of every body.
+        # A request without a length may pass; `limit_body` counts the bytes of every body.
         length = headers.get("content-length", "0")
-        is_number = length.isdecimal() and len(length) <= MOST_DIGITS_OF_LENGTH
-        if not is_number or int(length) > self.access.largest_body:
+        is_short_number = length.isdecimal() and len(length) <= MOST_DIGITS_OF_LENGTH
+        if not is_short_number or int(length) > self.access.largest_body:
             return too_large(self.access)
         return None
 
@@ -134,7 +136,7 @@ class Gate:
         first_part = path.removeprefix("/").partition("/")[0]
         return hmac.compare_digest(first_part.encode(), self.access.token.encode())
 
-    def limited(self, receive: Receive) -> Receive:
+    def limit_body(self, receive: Receive) -> Receive:
         """Wrap ASGI's `receive` so that it raises `BodyTooLarge` when a body exceeds the limit.
 
         `receive` returns the next message of a request, with a piece of its body. The header

@@ -118,14 +118,16 @@ def column_settings(
     # as a feature, the setting that keeps it also keeps all other columns of its sort. Those that
     # the user did not choose are therefore left out by name.
     chosen_features = choices.names(ColumnChoice.FEATURE)
-    identifiers = _columns_used_as((ColumnUse.IDENTIFIER, ColumnUse.DATE), default_uses)
-    keep_identifiers = not identifiers.isdisjoint(chosen_features)
+
+    identifier_columns = _columns_used_as((ColumnUse.IDENTIFIER, ColumnUse.DATE), default_uses)
+    keep_identifiers = not identifier_columns.isdisjoint(chosen_features)
     if keep_identifiers:
-        left_out |= _without_choice(identifiers, choices)
-    texts = _columns_used_as((ColumnUse.TEXT,), default_uses)
-    one_hot = not texts.isdisjoint(chosen_features)
+        left_out |= _without_choice(identifier_columns, choices)
+
+    text_columns = _columns_used_as((ColumnUse.TEXT,), default_uses)
+    one_hot = not text_columns.isdisjoint(chosen_features)
     if one_hot:
-        left_out |= _without_choice(texts, choices)
+        left_out |= _without_choice(text_columns, choices)
 
     left_out_in_table_order = tuple(name for name in default_uses if name in left_out)
     return replace(
@@ -135,9 +137,9 @@ def column_settings(
         one_hot=one_hot,
         adjust=choices.names(ColumnChoice.COVARIATE),
         independent=choices.names(ColumnChoice.INDEPENDENT),
-        blocks=_declared_as(Role.BLOCKS, choices),
-        groups=_declared_as(Role.GROUPS, choices),
-        pairs=_declared_as(Role.PAIRS, choices),
+        blocks=_setting_of_role(Role.BLOCKS, choices),
+        groups=_setting_of_role(Role.GROUPS, choices),
+        pairs=_setting_of_role(Role.PAIRS, choices),
     )
 
 
@@ -167,14 +169,15 @@ def _without_choice(names: set[str], choices: Choices) -> set[str]:
     return {name for name in names if choices.of_column(name) is ColumnChoice.AS_FOUND}
 
 
-def _declared_as(role: Role, choices: Choices) -> str | None:
+def _setting_of_role(role: Role, choices: Choices) -> str | None:
     """The value of the setting `role` (groups, blocks or pairs); None if no column was chosen.
 
-    The value is the name of the column that says which rows belong together. It begins with a
-    prefix if not the cells of that column say so but their stems, such as "A7" of "A7_2".
+    The value is the name of the column that says which rows belong together. It has a prefix if
+    rows belong together whose cells have the same stem, such as "A7" of "A7_1" and "A7_2". Raises
+    `InputError` if several columns were chosen for the role.
     """
     names = []
-    setting_values = []
+    setting_values = []  # of the same columns, with prefixes
     for choice, role_choice in ROLE_CHOICES.items():
         if role_choice.role is not role:
             continue

@@ -152,18 +152,20 @@ def cohort_choices_of_form(
     choices : the choices before the form was sent.
     view : what the page with the form showed, such as the names of the columns.
     """
-    # The form can come from anywhere, so its values are compared with what the page offers.
+    # The form may hold any text, so its rule is compared with those that the page offers. An empty
+    # text stands for the default rule.
     rule = form.get("rule", "")
     if rule and rule not in list(RuleChoice):
         raise InputError("the page offers no such choice for rule.")
-    # A field of columns holds the number of a column. Where the table could not be read, the page
-    # had no such field.
+
+    # The field of the label holds the number of a column in the list that the page showed. If the
+    # table could not be read, the page had no such field, and the choice stays as it was.
     label = choices.label
     if view.names:
         label = name_at(form, "label", view.names)
-    return CohortChoices(
-        label=label, rule=rule, texts=texts_of_form(form, COHORT_FIELD, COHORT_FIELDS)
-    )
+
+    texts = texts_of_form(form, COHORT_FIELD, COHORT_FIELDS)
+    return CohortChoices(label=label, rule=rule, texts=texts)
 
 
 def first_predictions(view: CohortView) -> list[list[object]]:

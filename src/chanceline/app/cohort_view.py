@@ -14,7 +14,7 @@ from chanceline.app.outcome_columns import (
     OfferedColumns,
     ValueKind,
     columns_by_kind,
-    offered,
+    columns_to_offer,
 )
 from chanceline.app.setting_fields import FILE_FIELDS, NEW_SAMPLES_FIELDS, values_of_texts
 from chanceline.cohort.confirmation import Confirmation
@@ -113,7 +113,7 @@ class CohortView:
 
     def offered_labels(self) -> list[OfferedColumns]:
         """The columns that may hold the classes."""
-        return offered(self.outcome_columns, KINDS_OF_LABELS, self.label)
+        return columns_to_offer(self.outcome_columns, KINDS_OF_LABELS, self.label)
 
 
 def look_at_cohort(files: CohortFiles, choices: CohortChoices) -> CohortView:
@@ -124,6 +124,7 @@ def look_at_cohort(files: CohortFiles, choices: CohortChoices) -> CohortView:
     found, and the refusal of the step that failed.
     """
     # The functions below fill the fields of the view, so that these stay if a later step fails.
+    # `step` is always the step that runs next, which is the one that fails if there is an error.
     view = CohortView()
     step = CohortStep.RESULT
     try:
@@ -131,7 +132,7 @@ def look_at_cohort(files: CohortFiles, choices: CohortChoices) -> CohortView:
         step = CohortStep.PREDICT
         _predict(view, view.saved, files, choices)
         step = CohortStep.CONFIRM
-        _confirm(view, view.saved, files, choices)
+        _confirm_predictions(view, view.saved, files, choices)
     except InputError as error:
         view.refusal = CohortRefusal(step, str(error))
     except MemoryError:
@@ -162,7 +163,7 @@ def _predict(
     view.predictions = saved.predict(files.table, rule=choices.rule or None, settings=view.settings)
 
 
-def _confirm(
+def _confirm_predictions(
     view: CohortView, saved: SavedResult, files: CohortFiles, choices: CohortChoices
 ) -> None:
     """Compare the predictions with the true classes, if a column of the new table holds these.
@@ -178,6 +179,5 @@ def _confirm(
             label = ""
     view.label = label
     if label:
-        view.confirmation = saved.confirm(
-            files.table, label, rule=choices.rule or None, settings=view.settings
-        )
+        rule = choices.rule or None  # None stands for the default rule
+        view.confirmation = saved.confirm(files.table, label, rule=rule, settings=view.settings)

@@ -59,7 +59,7 @@ class ColumnList:
     uses: Mapping[str, ColumnUse]
     choices: Choices
 
-    def first(self) -> list[ColumnView]:
+    def first_views(self) -> list[ColumnView]:
         """The columns listed when the page opens, at most `MOST_COLUMNS_LISTED`.
 
         First come the columns that deserve a look: those that are no features, and those for which
@@ -74,25 +74,26 @@ class ColumnList:
                 plain_features.append(name)
             else:
                 deserving_a_look.append(name)
-        listed = [*deserving_a_look, *names_with(self.choices.search, plain_features)]
-        return self._views(listed[:MOST_COLUMNS_LISTED])
+        features_found = names_with(self.choices.search, plain_features)
+        listed = [*deserving_a_look, *features_found]
+        return self._views_of(listed[:MOST_COLUMNS_LISTED])
 
     def containing(self, text: str) -> list[ColumnView]:
         """The columns in whose names a text occurs, in the order of the table."""
-        return self._views(names_with(text, list(self.uses))[:MOST_COLUMNS_LISTED])
+        return self._views_of(names_with(text, list(self.uses))[:MOST_COLUMNS_LISTED])
 
     def n_containing(self, text: str) -> int:
         """In how many names a text occurs."""
         return len(names_with(text, list(self.uses)))
 
-    def _views(self, names: Sequence[str]) -> list[ColumnView]:
+    def _views_of(self, names: Sequence[str]) -> list[ColumnView]:
         """What the page shows of each of these columns, in the order of the names."""
-        beginnings = columns_by_name(self.beginning, names)  # of each column, the first cells
+        first_cells = columns_by_name(self.beginning, names)  # name of a column → its first cells
         return [
             ColumnView(
                 place=self.places[name],
                 name=name,
-                first_values=first_values(beginnings[name]),
+                first_values=first_values(first_cells[name]),
                 found=self.found[name],
                 use=self.uses[name],
                 choice=self.choices.of_column(name),
@@ -126,7 +127,7 @@ def columns_by_name(table: RawTable, names: Collection[str]) -> dict[str, pd.Ser
     describe the samples. If both have a column of the same name, that of `about` is returned. Names
     of samples that are no column (`sample_names`) are always added.
     """
-    wanted = set(names)
+    wanted_names = set(names)  # a set is searched quickly
     columns: dict[str, pd.Series] = {}
     if table.sample_names is not None:
         columns[table.index_name] = table.sample_names
@@ -134,7 +135,7 @@ def columns_by_name(table: RawTable, names: Collection[str]) -> dict[str, pd.Ser
     # its columns replace those of `values` with the same name.
     for frame in (table.values, table.about):
         for position, name in enumerate(frame.columns):
-            if str(name) in wanted:
+            if str(name) in wanted_names:
                 columns[str(name)] = frame.iloc[:, position]
     return columns
 

@@ -76,9 +76,14 @@ def kinds_of_values(frame: pd.DataFrame) -> dict[str, ValueKind]:
     # Numbers may be an outcome if they vary; NaN is ignored.
     numbers = frame.select_dtypes("number")
     varies = numbers.max() > numbers.min()
-    n_different = n_whole_values(numbers)  # only of the columns of whole numbers
-    for name in numbers.columns[varies.to_numpy()]:
-        kinds[str(name)] = kind_of_numbers(n_different.get(str(name)))
+    names_that_vary = numbers.columns[varies.to_numpy()]
+
+    # Their kind depends on how many different whole numbers they are. Columns with other numbers
+    # have no entry in this dict.
+    n_whole_by_name = n_whole_values(numbers)
+    for name in names_that_vary:
+        n_whole = n_whole_by_name.get(str(name))
+        kinds[str(name)] = kind_of_numbers(n_whole)
     return kinds
 
 
@@ -110,7 +115,7 @@ def n_whole_values(numbers: pd.DataFrame) -> dict[str, int]:
     return {str(name): int(number) for name, number in zip(names, n_values, strict=True)}
 
 
-def offered(
+def columns_to_offer(
     by_kind: Mapping[ValueKind, Sequence[str]], kinds: Sequence[ValueKind], chosen: str
 ) -> list[OfferedColumns]:
     """The columns that a selection field of the page offers, in groups by kind of their values.
@@ -124,14 +129,15 @@ def offered(
     chosen : the name of the column that was chosen; empty if none was.
     """
     groups = []
-    chosen_is_offered = False
+    chosen_is_in_a_group = False
     for kind in kinds:
         names = both_ends(by_kind[kind])  # of very many names only the first and the last
         if names:
             groups.append(OfferedColumns(kind.value, names))
         if chosen in names:
-            chosen_is_offered = True
-    if chosen and not chosen_is_offered:
+            chosen_is_in_a_group = True
+
+    if chosen and not chosen_is_in_a_group:
         # The user chose it in the list of all columns, which stands below this field.
         groups.insert(0, OfferedColumns("chosen below", (chosen,)))
     return groups

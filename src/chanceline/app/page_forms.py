@@ -48,7 +48,7 @@ def action_of_form(form: Mapping[str, str]) -> Action:
         return Action.LOOK
 
 
-def with_answer(choices: Choices, action: Action, refusal: Refusal | None) -> Choices:
+def with_answer_to_question(choices: Choices, action: Action, refusal: Refusal | None) -> Choices:
     """The choices after the user answered a question of the page by pressing a button.
 
     Parameters
@@ -96,6 +96,7 @@ def choices_of_form(form: Mapping[str, str], before: Choices, view: TableView) -
         features=form.get("features", ""),
         search=form.get("search", ""),
     )
+
     # The list of columns has a choice for every column, but the columns of the outcome can also be
     # chosen in fields of their own. So only rows of the list that the user changed are applied: an
     # unchanged row would undo what was chosen in such a field.
@@ -216,7 +217,7 @@ def with_column_row(choices: Choices, row: ColumnRow) -> Choices:
     if part_before is not None:
         outcome = outcome.with_column(part_before, "")
 
-    # Columns that are used as they were found have no entry.
+    # The column gets a new entry. A column that is used as it was found has none.
     columns = {name: choice for name, choice in choices.columns.items() if name != row.name}
     if row.choice is not ColumnChoice.AS_FOUND:
         columns[row.name] = row.choice

@@ -30,7 +30,7 @@ from chanceline.app.page_forms import (
     Action,
     action_of_form,
     choices_of_form,
-    with_answer,
+    with_answer_to_question,
 )
 from chanceline.app.page_frame import (
     CHANGED_ELSEWHERE,
@@ -233,7 +233,7 @@ class PageServer(PageFrame):
         except InputError as error:
             return self.table_page(table, str(error), HTTPStatus.UNPROCESSABLE_ENTITY)
         action = action_of_form(sent)
-        choices = with_answer(choices, action, table.view.refusal)
+        choices = with_answer_to_question(choices, action, table.view.refusal)
         await run_in_threadpool(self.desk.choose, table, choices)
         if action is not Action.RUN:
             return self.go_to("tables", f"{table.key}{place_of_refusal(table.view.refusal)}")

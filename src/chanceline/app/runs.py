@@ -89,7 +89,7 @@ class RunQueue:
         # Guards the states of runs and their processes: the page cancels while the thread works.
         self._lock = threading.Lock()
         self._closed = False
-        self._thread = threading.Thread(target=self._work, name="runs", daemon=True)
+        self._thread = threading.Thread(target=self._perform_runs_in_turn, name="runs", daemon=True)
         self._thread.start()
 
     def add(self, run: Run) -> None:
@@ -114,7 +114,7 @@ class RunQueue:
         self._waiting.put(None)
         self._thread.join(timeout=2 * SECONDS_TO_END)
 
-    def _work(self) -> None:
+    def _perform_runs_in_turn(self) -> None:
         """Perform one run after the other, until `close`; this is what the queue's thread does."""
         while not self._closed:
             run = self._waiting.get()
@@ -142,7 +142,8 @@ class RunQueue:
                     return  # it was cancelled while it waited
                 run.state = RunState.RUNNING
                 run.process = start_process(run.folder, errors)
-            exit_code = follow(run, run.process)
+            exit_code = follow_process(run, run.process)
+
         with self._lock:
             if run.state is not RunState.RUNNING:
                 return  # it was cancelled while it worked
@@ -159,8 +160,8 @@ class RunQueue:
 def start_process(folder: Path, errors: Any) -> subprocess.Popen[str]:
     """Start a process that does a run; it reads its request from the standard input.
 
-    Its files go into `folder`, its messages to the standard output, and its standard error to the
-    open file `errors`.
+    The process writes the result's files into `folder`, messages about its progress to the standard
+    output, and its standard error to the open file `errors`.
     """
     return subprocess.Popen(
         [sys.executable, "-m", "chanceline.app.worker", str(folder)],
@@ -175,7 +176,7 @@ def start_process(folder: Path, errors: Any) -> subprocess.Popen[str]:
     )
 
 
-def follow(run: Run, process: subprocess.Popen[str]) -> int:
+def follow_process(run: Run, process: subprocess.Popen[str]) -> int:
     """Send the process of a run its request, and note its messages in `run` until it ends.
 
     Returns the exit code of the process.

@@ -39,7 +39,7 @@ class ServerOptions:
 
 
 def serve(
-    options: ServerOptions, write_commands: CommandWriters, ready: Callable[[str], None]
+    options: ServerOptions, write_commands: CommandWriters, when_ready: Callable[[str], None]
 ) -> None:
     """Serve the pages until the user ends the program.
 
@@ -47,7 +47,7 @@ def serve(
     ----------
     options : how to serve: the port (0 for any free one), limits and jobs.
     write_commands : functions that write the command lines for what the user does on the pages.
-    ready : called with the address of the pages as soon as a browser can open it.
+    when_ready : called with the address of the pages as soon as a browser can open it.
     """
     with loopback_socket(options.port) as listener:
         port = listener.getsockname()[1]
@@ -57,7 +57,7 @@ def serve(
             server = make_server(desk, access)
             # The socket already listens, so that a browser that connects before the server runs
             # waits for it.
-            ready(access.address)
+            when_ready(access.address)
             server.run(sockets=[listener])
         finally:
             desk.close()
@@ -85,12 +85,12 @@ def loopback_socket(port: int) -> socket.socket:
 def make_server(desk: Desk, access: Access) -> uvicorn.Server:
     """The server of the pages, behind the gate that refuses requests of other sites and users."""
 
-    def end() -> None:
-        """Stop the server (defined below); called when the user presses the button for it."""
+    def stop_server() -> None:
+        """Stop the server, which is defined below; called when the user presses the button."""
         server.should_exit = True
 
     config = uvicorn.Config(
-        guarded_pages(desk, access, end),
+        guarded_pages(desk, access, stop_server),
         log_level="warning",
         access_log=False,
         server_header=False,

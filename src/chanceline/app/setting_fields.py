@@ -102,39 +102,39 @@ def fields_of(settings_class: type[Any], questions: Mapping[str, str]) -> list[S
     ]
 
 
-def _setting_field(item: Field[Any], type_hint: Any, question: str) -> SettingField:
+def _setting_field(dataclass_field: Field[Any], type_hint: Any, question: str) -> SettingField:
     """Make the field of the page that asks for one setting.
 
     Parameters
     ----------
-    item : the setting, a field of a dataclass. Its metadata hold the help text, and the values to
-        choose from if only some are allowed.
+    dataclass_field : the setting, a field of a dataclass. Its metadata hold the help text, and the
+        values to choose from if only some are allowed.
     type_hint : the type of the setting's value.
     question : the words above the field.
     """
-    choices = item.metadata.get("choices", ())
+    choices = dataclass_field.metadata.get("choices", ())
     return SettingField(
-        name=item.name,
+        name=dataclass_field.name,
         question=question,
-        help=item.metadata["help"],
-        kind=_kind(item, type_hint, choices),
+        help=dataclass_field.metadata["help"],
+        kind=_field_kind(dataclass_field, type_hint, choices),
         choices=choices,
-        default=item.default,
+        default=dataclass_field.default,
     )
 
 
-def _kind(item: Field[Any], type_hint: Any, choices: Sequence[str]) -> FieldKind:
+def _field_kind(dataclass_field: Field[Any], type_hint: Any, choices: Sequence[str]) -> FieldKind:
     """How the page asks for a setting, by its choices, its default and its type.
 
     Parameters
     ----------
-    item : the setting, a field of a dataclass.
+    dataclass_field : the setting, a field of a dataclass.
     type_hint : the type of the setting's value.
     choices : the values allowed; empty if any will do.
     """
     if choices:
         return FieldKind.CHOICE
-    if item.default == ():  # a tuple of names, empty by default
+    if dataclass_field.default == ():  # a tuple of names, empty by default
         return FieldKind.NAMES
     kind_of_type = {bool: FieldKind.BOX, int: FieldKind.WHOLE_NUMBER, float: FieldKind.NUMBER}
     for value_type, kind in kind_of_type.items():

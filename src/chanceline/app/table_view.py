@@ -37,7 +37,7 @@ from chanceline.app.outcome_columns import (
     OfferedColumns,
     ValueKind,
     columns_by_kind,
-    offered,
+    columns_to_offer,
 )
 from chanceline.errors import ChancelineError, InputError
 from chanceline.significance.config import TestSettings
@@ -158,7 +158,7 @@ class TableView:
         """The columns that are listed at first."""
         if self.column_list is None:
             return []
-        return self.column_list.first()
+        return self.column_list.first_views()
 
     def places(self) -> dict[str, int]:
         """The place of every column in the table, by which forms know it."""
@@ -166,15 +166,15 @@ class TableView:
 
     def offered_labels(self) -> list[OfferedColumns]:
         """The columns that may be classes or a number."""
-        return offered(self.outcome_columns, KINDS_OF_LABELS, self.label)
+        return columns_to_offer(self.outcome_columns, KINDS_OF_LABELS, self.label)
 
     def offered_times(self, chosen: str) -> list[OfferedColumns]:
         """The columns that may be times; `chosen` is the present one."""
-        return offered(self.outcome_columns, KINDS_OF_TIMES, chosen)
+        return columns_to_offer(self.outcome_columns, KINDS_OF_TIMES, chosen)
 
     def offered_events(self, chosen: str) -> list[OfferedColumns]:
         """The columns that may be events; `chosen` is the present one."""
-        return offered(self.outcome_columns, KINDS_OF_EVENTS, chosen)
+        return columns_to_offer(self.outcome_columns, KINDS_OF_EVENTS, chosen)
 
 
 def look_at(files: TableFiles, choices: Choices, n_jobs: int) -> TableView:
@@ -188,10 +188,10 @@ def look_at(files: TableFiles, choices: Choices, n_jobs: int) -> TableView:
     choices : the user's choices of how to read and test the table.
     n_jobs : the number of processes that a test may use.
     """
-    # `_fill` writes into the view, so that the results of earlier steps stay when a step fails.
+    # The view is filled step by step, so that the results of earlier steps stay when a step fails.
     view = TableView()
     try:
-        _fill(view, files, choices, n_jobs)
+        _fill_view(view, files, choices, n_jobs)
     except InputError as error:
         view.refusal = Refusal(
             step=error.step or TEST_STEP,
@@ -205,7 +205,7 @@ def look_at(files: TableFiles, choices: Choices, n_jobs: int) -> TableView:
     return view
 
 
-def _fill(view: TableView, files: TableFiles, choices: Choices, n_jobs: int) -> None:
+def _fill_view(view: TableView, files: TableFiles, choices: Choices, n_jobs: int) -> None:
     """Read a table with the user's choices, and fill the view (what the page shows) step by step.
 
     Every step may raise `InputError`. The page then shows what the steps before it have written

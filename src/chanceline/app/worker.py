@@ -43,7 +43,7 @@ RESULT_FILE = "result.json"
 STDOUT_DESCRIPTOR = 1
 STDERR_DESCRIPTOR = 2
 
-Tell = Callable[[Mapping[str, Any]], None]
+Messenger = Callable[[Mapping[str, Any]], None]
 
 
 @dataclass(frozen=True)
@@ -68,13 +68,14 @@ class RunRequest:
 
     def to_json(self) -> str:
         """The request as one line of JSON, in which paths are text."""
+        # Two paths may be missing: those of a second file with labels, and of a file of sets.
         table_settings = asdict(self.table_settings)
-        labels_file = self.table_settings.labels
-        if labels_file is not None:
-            table_settings["labels"] = str(labels_file)
+        if self.table_settings.labels is not None:
+            table_settings["labels"] = str(self.table_settings.labels)
         sets_file = None
         if self.sets is not None:
             sets_file = str(self.sets)
+
         record = {
             "table": str(self.table),
             "outcome": asdict(self.outcome),
@@ -89,8 +90,9 @@ class RunRequest:
     def from_json(cls, line: str) -> RunRequest:
         """The request from the line that `to_json` wrote."""
         record = json.loads(line)
-        # JSON has lists for tuples, and text for paths. The classes of settings, which were also
-        # written, accept both.
+
+        # JSON has lists in place of tuples, and text in place of paths. The classes of settings
+        # accept both; the other values are converted here.
         features = record["features"]
         if features is not None:
             features = tuple(features)
@@ -113,7 +115,7 @@ def run_request(request: RunRequest, folder: Path, progress: Callable[[int, int]
     `progress` is called with (shuffles or sets done, all of them).
     """
     table = load_any_outcome(request.table, request.outcome, request.table_settings)
-    # A test copies the array if its caller could still change it. Read-only, it is used as it is.
+    # A test copies an array that its caller could still change, and uses a read-only one as it is.
     make_read_only(table.X)
 
     if request.sets is not None:
@@ -126,7 +128,7 @@ def run_request(request: RunRequest, folder: Path, progress: Callable[[int, int]
     result = judge(table, request.features, settings=request.test_settings, progress=progress)
     if isinstance(result, OutcomeTest):
         write_files_of_outcome(result, folder)
-    elif isinstance(table, Dataset):  # always so here: a result of two classes has such a table
+    elif isinstance(table, Dataset):  # always true here, as the result is one of two classes
         write_files_of_classes(result, folder, table)
 
 
@@ -158,27 +160,27 @@ def write_files_of_sets(result: SetTests, folder: Path, table: Dataset | Outcome
 def main(folder: Path) -> int:
     """Run the request given as a line of JSON on the standard input, and write files to `folder`.
 
-    Progress and errors are told to the parent process. Returns the exit code: 0 if the request was
-    done, 1 if it could not be.
+    Progress and errors are sent to the parent process as messages. Returns the exit code: 0 if the
+    request was done, 1 if it could not be.
     """
-    tell = messages_to_parent()
+    send_message = messages_to_parent()
     request = RunRequest.from_json(sys.stdin.readline())
 
-    def tell_progress(done: int, total: int) -> None:
-        tell({"done": done, "total": total})
+    def send_progress(done: int, total: int) -> None:
+        send_message({"done": done, "total": total})
 
     try:
-        run_request(request, folder, tell_progress)
+        run_request(request, folder, send_progress)
     except ChancelineError as error:
-        tell({"sentence": str(error)})
+        send_message({"sentence": str(error)})
         return 1
     except MemoryError:
-        tell({"sentence": "there is not enough memory for this; ask for less"})
+        send_message({"sentence": "there is not enough memory for this; ask for less"})
         return 1
     return 0
 
 
-def messages_to_parent() -> Tell:
+def messages_to_parent() -> Messenger:
     """A function that writes messages on the standard output, which nothing else writes to.
 
     What libraries print goes to the standard error instead.
@@ -186,10 +188,10 @@ def messages_to_parent() -> Tell:
     messages = os.fdopen(os.dup(STDOUT_DESCRIPTOR), "w", encoding="utf-8")
     os.dup2(STDERR_DESCRIPTOR, STDOUT_DESCRIPTOR)
 
-    def tell(message: Mapping[str, Any]) -> None:
+    def send_message(message: Mapping[str, Any]) -> None:
         print(json.dumps(message), file=messages, flush=True)
 
-    return tell
+    return send_message
 
 
 if __name__ == "__main__":

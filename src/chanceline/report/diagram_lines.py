@@ -107,16 +107,16 @@ def unequal_table() -> dict[str, Any]:
     # A structured array: `table["alpha"]` is the column alpha of the file, of this shape.
     table = np.genfromtxt(UNEQUAL_TABLE, delimiter=",", names=True).reshape(shape)
 
-    equal_classes = nodes.balances.index(0.5)
-    no_errors = nodes.error_shares.index(0.0)
-    chance_line = table["alpha"]
-    chance_line_of_equal_classes = chance_line[equal_classes, no_errors, :]  # (densities,)
-    log_chance_factors = np.log(chance_line / chance_line_of_equal_classes)
+    chance_line = table["alpha"]  # (balances, error shares, densities)
+    index_of_equal_classes = nodes.balances.index(0.5)
+    index_of_no_errors = nodes.error_shares.index(0.0)
+    plain_chance_line = chance_line[index_of_equal_classes, index_of_no_errors, :]  # (densities,)
+    log_chance_factors = np.log(chance_line / plain_chance_line)
 
-    # For equal classes the typical line is 2ρ. Its factor is the same at every density, so it is
-    # taken from the first.
-    typical_line = table["typical"]
-    log_typical_factors = np.log(typical_line / (2 * table["rho"]))[:, :, 0]
+    # For equal classes without errors the typical line is 2ρ. The factor is the same at every
+    # density, so only the factor at the first density is kept.
+    plain_typical_line = 2 * table["rho"]
+    log_typical_factors = np.log(table["typical"] / plain_typical_line)[:, :, 0]
 
     return {
         "densities": nodes.densities,
@@ -142,8 +142,9 @@ def diagram_table() -> dict[str, Any]:
 def interpolated_lines(rhos: Sequence[float]) -> dict[str, list[float]]:
     """Interpolate every line of the diagram at the densities `rhos`.
 
-    A line gives a load α for each density ρ. Its ln(α/2ρ) is smooth in logit ρ, and is interpolated
-    by the polynomial through the values at the nodes, the densities where the line was solved.
+    A line gives a load α (samples per feature) for each density ρ (the share of features that are
+    chosen). Its ln(α/2ρ) is smooth in logit ρ, and is interpolated by the polynomial through the
+    values at the nodes, the densities where the line was solved.
 
     Returns
     -------

@@ -61,13 +61,16 @@ def outcome_weights_csv(result: OutcomeTest) -> str:
         raise InputError("there is no rule; test with expected_error=True.")
     rule = result.rule
     outputs = rule.linear_outputs()
+
+    # The names of the rows. The rule calls a block a stratum; it may be defined by several columns.
     terms = [*rule.features, *terms_in_words(rule.roles.term_encoder)]
-    # The rule calls a block a stratum; blocks may be defined by several columns.
     block_names: list[str] = []
     if rule.roles.stratum_columns:
         block_names += [rule.roles.in_words(stratum) for stratum in rule.sums.stratum_intercepts]
-    # outputs.intercepts: (1 + blocks, outputs); outputs.weights: (terms, outputs).
+
+    # The numbers of the rows: those of the average block, of every block, and of every term.
     average_intercepts, *intercepts_of_blocks = outputs.intercepts.tolist()
+    weights_of_terms = outputs.weights.tolist()
 
     # `harmless` keeps a spreadsheet from taking a name for a formula; `repr` gives all digits.
     content = StringIO()
@@ -76,6 +79,6 @@ def outcome_weights_csv(result: OutcomeTest) -> str:
     writer.writerow([INTERCEPT, *(repr(value) for value in average_intercepts)])
     for block_name, intercepts in zip(block_names, intercepts_of_blocks, strict=True):
         writer.writerow([f"{INTERCEPT} {block_name}", *(repr(value) for value in intercepts)])
-    for term, weights in zip(terms, outputs.weights.tolist(), strict=True):
+    for term, weights in zip(terms, weights_of_terms, strict=True):
         writer.writerow([harmless(term), *(repr(weight) for weight in weights)])
     return content.getvalue()

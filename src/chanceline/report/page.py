@@ -290,12 +290,13 @@ def read_report(path: str | Path) -> dict[str, Any]:
 
     Returns the record from which the page was made, as plain values.
     """
-    text = Path(path).read_text(encoding="utf-8", errors="replace")
-    element = re.search(r'<pre id="result">(.*?)</pre>', text, re.DOTALL)
+    page = Path(path).read_text(encoding="utf-8", errors="replace")
+    element = re.search(r'<pre id="result">(.*?)</pre>', page, re.DOTALL)
     if element is None:
         raise InputError(f"{path} is not a report of chanceline.")
+    json_text = html.unescape(element.group(1))
     try:
-        record = json.loads(html.unescape(element.group(1)))
+        record = json.loads(json_text)
     except json.JSONDecodeError as error:
         raise InputError(
             f"{path} is no whole report of chanceline ({error}); write it anew."

@@ -132,8 +132,8 @@ def methods_paragraph(result: SeparationTest) -> str:
 
 def methods_values(result: SeparationTest) -> dict[str, object]:
     """The values of the variables in the template of the methods paragraph: name → value."""
-    # Whether the shuffles compared the fits of a path of 1, 2, … features. If not, they compared
-    # the results of a search, or there were no shuffles (`permutation` is None).
+    # Whether shuffled labels were compared by how well 1, 2, … features fit them (the front). If
+    # not, they were compared by the result of a search, or there were no shuffles.
     shuffled_by_front = False
     if result.permutation is not None:
         shuffled_by_front = result.permutation.statistic == StatisticKind.PATH
@@ -278,7 +278,7 @@ def shuffles_sentence(result: SeparationTest, p: str) -> str:
     `p` is the p-value as text. The sentence also says which features carry the evidence.
     """
     features = features_with_names(result.evidence.features)
-    if result.evidence.spread:  # no small set of features carries it
+    if result.evidence.spread:  # no small set of features carries the evidence
         where_evidence_lies = "the evidence is spread over many features"
     elif result.evidence.convinces:
         where_evidence_lies = f"the smallest set that convinces by itself has {features}"
@@ -332,13 +332,16 @@ def unequal_spread_sentences(result: SeparationTest) -> list[str]:
         spread_of_positives = values[result.labels > 0].std()
         smaller = min(spread_of_negatives, spread_of_positives)
         larger = max(spread_of_negatives, spread_of_positives)
+
         # If the feature is constant in one class, the ratio is infinite and says nothing.
         is_unequal = smaller > 0 and larger > UNEQUAL_SPREAD_RATIO * smaller
         if not is_unequal:
             continue
+
         negative_class, positive_class = result.class_names
         wider_class = negative_class
         if spread_of_positives > spread_of_negatives:
             wider_class = positive_class
-        sentences.append(f"{name} varies {larger / smaller:.1f} times as much in {wider_class}")
+        ratio = larger / smaller
+        sentences.append(f"{name} varies {ratio:.1f} times as much in {wider_class}")
     return sentences

@@ -26,13 +26,14 @@ def single_features_section(result: SeparationTest, data: Dataset | None) -> dic
     if data is None or len(data.feature_names) < FEWEST_FEATURES:
         return {"single_features_figure": {}, "single_features_along": ""}
 
-    # Genetic variants are placed along the chromosomes, other features in the order of the table.
+    # If the places of all features on chromosomes are known (genetic variants), they stand along
+    # the chromosomes, else in the order of the table.
     variants = None
-    along = "in the order of the table"
     if data.variants is not None:
         variants = data.variants.of_features(data.feature_names)
+    words_for_order = "in the order of the table"
     if variants is not None:
-        along = "along the chromosomes"
+        words_for_order = "along the chromosomes"
     axis = feature_axis(len(data.feature_names), variants)
 
     pvalues = single_pvalues(data)  # (features,)
@@ -47,4 +48,4 @@ def single_features_section(result: SeparationTest, data: Dataset | None) -> dic
         "single features",
         FIGURE_SIZE,
     )
-    return {"single_features_figure": figure, "single_features_along": along}
+    return {"single_features_figure": figure, "single_features_along": words_for_order}

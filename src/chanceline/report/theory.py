@@ -78,9 +78,10 @@ def write_theory_report(result: TheoryResult, path: str | Path) -> Path:
 def theory_page(result: TheoryResult) -> Page:
     """The page with a result of replica theory, before it is written.
 
-    It shows where the result lies on the diagram of density ρ and load α, and all its numbers. If
-    the result is a solution at given (ρ, α), the page also shows its regime and its entropy against
-    the load; if it is a point of the chance line, the equation of that point.
+    It shows where the result lies on the diagram of density ρ (the share of features that are
+    chosen) and load α (samples per feature), and all its numbers. If the result is a solution at
+    given (ρ, α), the page also shows its regime and its entropy against the load; if it is a point
+    of the chance line, the equation of that point.
     """
     record = result.to_dict()
     flat_record = pd.json_normalize(record).to_dict("records")[0]  # nested names joined by dots
@@ -92,23 +93,17 @@ def theory_page(result: TheoryResult) -> Page:
     values: dict[str, Any] = {
         "result": result,
         "numbers": record,
-        "ansatz": ANSATZ[record.get("ansatz", "rs")],
+        "ansatz": ANSATZ[record.get("ansatz", "rs")],  # "rs": replica symmetric
         "rows": [(name, value) for name, value in flat_record.items() if value is not None],
         "position": position,
     }
     if isinstance(result, ReplicaSolution):
-        values["is_solution"] = True
         title = f"Replica solution at α = {result.alpha:g}, ρ = {result.rho:g}"
-        values["regime"] = REGIMES[result.regime]
-        curve = entropy_curve(result.rho, result.ensemble)
-        values["entropy"] = draw_for_page(
-            lambda ax: draw_entropy_curve(ax, curve, result.alpha, result.entropy), "entropy"
-        )
+        values |= _values_of_solution(result)
     else:
-        values["is_solution"] = False
         equation = chance_line_equation(result)
         title = f"The chance line: {equation}"
-        values["equation"] = equation
+        values |= {"is_solution": False, "equation": equation}
     return Page(template="theory.html", title=title, record=record, values=values)
 
 
@@ -117,6 +112,19 @@ def chance_line_equation(result: Capacity | Density) -> str:
     if isinstance(result, Capacity):
         return f"α_VS({result.rho:g}) = {result.alpha:.8g}"
     return f"ρ_VS({result.alpha:g}) = {result.rho:.8g}"
+
+
+def _values_of_solution(result: ReplicaSolution) -> dict[str, Any]:
+    """The values of the template's variables that only solutions have: name → value."""
+    curve = entropy_curve(result.rho, result.ensemble)
+    entropy_figure = draw_for_page(
+        lambda ax: draw_entropy_curve(ax, curve, result.alpha, result.entropy), "entropy"
+    )
+    return {
+        "is_solution": True,
+        "regime": REGIMES[result.regime],
+        "entropy": entropy_figure,
+    }
 
 
 def diagram_frame(ensemble: Ensemble = PLAIN) -> pd.DataFrame:
@@ -169,15 +177,16 @@ def entropy_curve(rho: float, ensemble: Ensemble) -> EntropyCurve:
     branch = separating_branch(rho, ensemble)
     if ensemble.error_rate:
         # With errors, theory counts a choice once for each cluster of its weights. In the first
-        # states this gives more than the number of all choices; these states are left out. Others
-        # remain, because the branch goes on to negative entropies.
+        # states this gives more than the number of all choices; these states are left out. The
+        # list does not become empty, because the branch goes on to negative entropies.
         branch = [state for state in branch if state.entropy < entropy_of_all]
         first_load = branch[0].alpha
         # The spline needs ascending loads, so the flat part must end before the first state.
         typical_load = min(typical_load, FLAT_PART_SHARE * first_load)
 
     # A cubic Hermite spline through the two ends of the flat part, where the slope is 0, and
-    # through the states, where theory gives the slope dΣ/dα.
+    # through the states, where theory gives the slope dΣ/dα. The three lists have one entry for
+    # each of these points.
     loads = [0.0, typical_load, *(state.alpha for state in branch)]
     entropies = [entropy_of_all, entropy_of_all, *(state.entropy for state in branch)]
     slopes = [0.0, 0.0, *(state.entropy_by_alpha for state in branch)]

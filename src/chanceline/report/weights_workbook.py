@@ -67,17 +67,17 @@ class RuleLayout(NamedTuple):
     ----------
     features : the features.
     covariates : the covariates' values, as they are typed in.
-    block : the block's name, as it is typed in; None without blocks.
+    block_row : the row of the block's name, as it is typed in; None without blocks.
     terms : what is computed of covariates.
-    bias : the bias.
+    bias_row : the row of the bias.
     block_biases : the biases of blocks.
     """
 
     features: RowRange
     covariates: RowRange
-    block: int | None
+    block_row: int | None
     terms: RowRange
-    bias: int
+    bias_row: int
     block_biases: RowRange
 
 
@@ -85,7 +85,7 @@ def workbook_bytes(result: SeparationTest) -> bytes:
     """The content of an .xlsx file with the weights of all rules.
 
     The first sheet says how to use the file. Every other sheet has one rule, and formulas that
-    classify samples whose values a reader types in.
+    classify samples, whose values the user of the workbook types in.
     """
     from openpyxl import Workbook
 
@@ -95,7 +95,8 @@ def workbook_bytes(result: SeparationTest) -> bytes:
     for row, line in enumerate(notes_for_reader(result), start=1):
         write_text_cell(notes, row, "A", line)
     for rule in weighted_rules(result):
-        write_rule_sheet(book.create_sheet(rule.role), rule, result.class_names)
+        sheet = book.create_sheet(rule.role)
+        write_rule_sheet(sheet, rule, result.class_names)
     content = BytesIO()
     book.save(content)
     return content.getvalue()
@@ -124,7 +125,7 @@ def layout_of(rule: WeightedRule) -> RuleLayout:
     are blocks), the terms computed from covariates, the bias, and the biases of blocks. Parts may
     have no rows.
     """
-    # What a reader types in.
+    # What the user of the workbook types in.
     features = _rows_below(FIRST_FEATURE_ROW - 1, len(rule.features))
     covariates = _rows_below(features.last, len(rule.encoder.covariates))
     block_row = None
@@ -139,9 +140,9 @@ def layout_of(rule: WeightedRule) -> RuleLayout:
     return RuleLayout(
         features=features,
         covariates=covariates,
-        block=block_row,
+        block_row=block_row,
         terms=terms,
-        bias=bias_row,
+        bias_row=bias_row,
         block_biases=_rows_below(bias_row, len(rule.block_biases)),
     )
 
@@ -192,9 +193,9 @@ def score_formula(layout: RuleLayout) -> str:
 
     The score is the bias, plus the values of features and of terms of covariates times their
     weights. It is #N/A if a feature's cell does not hold a number, which SUMPRODUCT would take
-    for 0.
+    for 0. `layout` says in which rows of the sheet these values and weights stand.
     """
-    total = f"{SAMPLE_COLUMN}{layout.bias}"
+    total = f"{SAMPLE_COLUMN}{layout.bias_row}"
     for rows in (layout.features, layout.terms):
         if rows.n_rows > 0:
             # If the column of the sample is copied to the right, the weights must stay the same
@@ -216,13 +217,13 @@ def write_weights_of_rule(sheet: Any, rule: WeightedRule, layout: RuleLayout) ->
     first_row_of_kind = {
         TermKind.FEATURE: layout.features.first,
         TermKind.COVARIATE: layout.terms.first,
-        TermKind.BIAS: layout.bias,
+        TermKind.BIAS: layout.bias_row,
         TermKind.BLOCK_BIAS: layout.block_biases.first,
     }
     for kind, first_row in first_row_of_kind.items():
         weights_of_kind = [weight for weight in weight_rows(rule) if weight.kind is kind]
-        for offset, weight in enumerate(weights_of_kind):
-            write_weight_row(sheet, first_row + offset, weight)
+        for row, weight in enumerate(weights_of_kind, start=first_row):
+            write_weight_row(sheet, row, weight)
 
 
 def write_weight_row(sheet: Any, row: int, weight_row: WeightRow) -> None:
@@ -236,17 +237,17 @@ def write_weight_row(sheet: Any, row: int, weight_row: WeightRow) -> None:
 def write_inputs(sheet: Any, rule: WeightedRule, layout: RuleLayout) -> None:
     """Write the names of the covariates and of the block beside the cells for their values.
 
-    A reader types the values of a sample into these cells. `layout` says which rows they have.
+    The user of the workbook types the values of a sample into these cells. `layout` says which rows
+    they have.
     """
-    for offset, name in enumerate(rule.encoder.names):
-        row = layout.covariates.first + offset
+    for row, name in enumerate(rule.encoder.names, start=layout.covariates.first):
         write_text_cell(sheet, row, TERM_COLUMN, name)
         write_text_cell(sheet, row, KIND_COLUMN, TermKind.COVARIATE)
         write_text_cell(sheet, row, MEANING_COLUMN, TYPED_IN)
-    if layout.block is not None:
-        write_text_cell(sheet, layout.block, TERM_COLUMN, block_name(rule))
-        write_text_cell(sheet, layout.block, KIND_COLUMN, "block")
-        write_text_cell(sheet, layout.block, MEANING_COLUMN, "type its name, or leave it empty")
+    if layout.block_row is not None:
+        write_text_cell(sheet, layout.block_row, TERM_COLUMN, block_name(rule))
+        write_text_cell(sheet, layout.block_row, KIND_COLUMN, "block")
+        write_text_cell(sheet, layout.block_row, MEANING_COLUMN, "type its name, or leave it empty")
 
 
 def write_term_formulas(sheet: Any, rule: WeightedRule, layout: RuleLayout) -> None:
@@ -262,20 +263,21 @@ def write_term_formulas(sheet: Any, rule: WeightedRule, layout: RuleLayout) -> N
 def write_bias_formula(sheet: Any, layout: RuleLayout) -> None:
     """Write the formula for the bias of a sample.
 
-    If the rule has blocks, it looks up the bias of the block whose name is typed in; else it is the
-    only bias of the rule.
+    The formula stands in the column of the sample, in the row of the bias. If the rule has blocks,
+    it looks up the bias of the block whose name is typed in; else it is the bias of the rule.
+    `layout` says in which rows these stand.
     """
     # Dollar signs keep the cell the same when the formula is copied to the right.
-    bias_cell = f"${WEIGHT_COLUMN}${layout.bias}"
+    bias_cell = f"${WEIGHT_COLUMN}${layout.bias_row}"
     formula = bias_cell
-    if layout.block is not None:
+    if layout.block_row is not None:
         formula = block_bias_formula(
-            block=f"{SAMPLE_COLUMN}{layout.block}",
+            block=f"{SAMPLE_COLUMN}{layout.block_row}",
             average=bias_cell,
             names=layout.block_biases.cells(TERM_COLUMN, absolute=True),
             biases=layout.block_biases.cells(WEIGHT_COLUMN, absolute=True),
         )
-    write_formula(sheet, layout.bias, formula)
+    write_formula(sheet, layout.bias_row, formula)
 
 
 def write_formula(sheet: Any, row: int, formula: str) -> None:

@@ -35,7 +35,7 @@ def find_declared_columns(
 
     Returns these columns, and findings about the blocks, groups and pairs.
     """
-    roles = {}
+    roles = {}  # role → its column
     findings = []
     for role in Role:
         column = find_role(samples.table, role, settings)
@@ -44,5 +44,5 @@ def find_declared_columns(
         roles[role] = column
         setting = getattr(settings, role)  # a role is the name of its setting
         findings += check_declared(role, column, samples.labels, setting=setting)
-    named = find_named_columns(samples.table, samples.label_column, roles, settings)
-    return named, findings
+    named_columns = find_named_columns(samples.table, samples.label_column, roles, settings)
+    return named_columns, findings

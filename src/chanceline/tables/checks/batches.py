@@ -61,10 +61,11 @@ def warn_of_batches(
     """
     candidates = _text_candidates(text)
     candidates += [features[name] for name in few_numbers(features)]
-    measurements = _names_of_measurements(features, [column.name for column in candidates])
+    candidate_names = [column.name for column in candidates]
+    names_of_measurements = _names_of_measurements(features, candidate_names)
     return warn_of_candidate_batches(
         candidates=candidates,
-        measured=features[measurements].to_numpy(),
+        measurements=features[names_of_measurements].to_numpy(),
         labels=labels,
         allowed_for=allowed_for,
     )
@@ -101,7 +102,7 @@ def warn_of_batches_in_table(
     candidates += [column for _, column in columns_of_codes.items()]
     return warn_of_candidate_batches(
         candidates=candidates,
-        measured=features.without_columns(code_positions).table,
+        measurements=features.without_columns(code_positions).table,
         labels=labels,
         allowed_for=allowed_for,
     )
@@ -115,7 +116,7 @@ def _text_candidates(text: pd.DataFrame) -> list[pd.Series]:
 
 def warn_of_candidate_batches(
     candidates: Sequence[pd.Series],
-    measured: AnyTable,
+    measurements: AnyTable,
     labels: Floats,
     allowed_for: Sequence[pd.Series],
 ) -> list[Finding]:
@@ -125,7 +126,7 @@ def warn_of_candidate_batches(
     Parameters
     ----------
     candidates : columns of few values, of shape (samples,) each.
-    measured : the features that are no candidates, numbers of shape (samples, features).
+    measurements : the features that are no candidates, numbers of shape (samples, features).
     labels : ±1 of shape (samples,).
     allowed_for : blocks and covariates: columns that the test already takes into account.
     """
@@ -136,14 +137,14 @@ def warn_of_candidate_batches(
     suspects = []
     for column in candidates:
         classes_depend = _classes_depend_on(column, labels, n_candidates=len(candidates))
-        if classes_depend and not _is_dealt_with(column, allowed_for):
+        if classes_depend and not _needs_no_warning(column, allowed_for):
             suspects.append(column)
-    if not suspects or measured.shape[1] < FEWEST_FEATURES:
+    if not suspects or measurements.shape[1] < FEWEST_FEATURES:
         return []
 
     # Then the slower test of each suspect against the measurements X. It needs only XXᵀ, which is
     # computed once for all suspects.
-    standardized = standardized_within_classes(measured, labels)
+    standardized = standardized_within_classes(measurements, labels)
     products = standardized @ standardized.T  # XXᵀ, (samples, samples)
     findings = []
     for column in suspects:
@@ -151,7 +152,7 @@ def warn_of_candidate_batches(
     return findings
 
 
-def _is_dealt_with(column: pd.Series, allowed_for: Sequence[pd.Series]) -> bool:
+def _needs_no_warning(column: pd.Series, allowed_for: Sequence[pd.Series]) -> bool:
     """Whether no warning about a column is needed here.
 
     Either its name is that of a usual confounder, about which another check warns, or it is

@@ -56,22 +56,24 @@ def warn_of_outcome_batches(
     allowed_for : blocks and covariates: columns that the test already takes into account.
     """
     candidates = _candidate_columns(text, features)
-    is_measured = _are_measurements(features, candidates)
-    if not candidates or np.count_nonzero(is_measured) < FEWEST_FEATURES:
+    is_measurement = _are_measurements(features, candidates)
+    if not candidates or np.count_nonzero(is_measurement) < FEWEST_FEATURES:
         return []
-    measured = features.loc[:, is_measured].to_numpy(np.float64)
+    measurements = features.loc[:, is_measurement].to_numpy(np.float64)
 
     findings = []
     for column in candidates:
-        # The test takes the column into account, or another check warns about it by its name.
+        # No warning is needed if the test takes the column into account, or if another check warns
+        # about it because of its name.
         is_allowed_for = any(determines(allowed, column) for allowed in allowed_for)
         if is_called_confounder(column.name) or is_allowed_for:
             continue
+
         pvalue = pvalue_of_outcome_in_column(column, links)
         corrected_pvalue = len(candidates) * pvalue  # Bonferroni
         if corrected_pvalue <= CLASSES_LEVEL:
             findings += _warn_if_residual_features_follow(
-                column, measured, links, pvalue_of_outcome=corrected_pvalue
+                column, measurements, links, pvalue_of_outcome=corrected_pvalue
             )
     return findings
 
@@ -117,19 +119,19 @@ def pvalue_of_outcome_in_column(column: pd.Series, links: ScoreLinks) -> float:
 
 
 def _warn_if_residual_features_follow(
-    column: pd.Series, measured: Floats, links: ScoreLinks, pvalue_of_outcome: float
+    column: pd.Series, measurements: Floats, links: ScoreLinks, pvalue_of_outcome: float
 ) -> list[Finding]:
     """A warning if the column is associated with what the outcome leaves unexplained in features.
 
     Parameters
     ----------
     column : (rows,) categories.
-    measured : (rows, features) numbers: the features that are no candidates for batches.
+    measurements : (rows, features) numbers: the features that are no candidates for batches.
     links : the outcome's scores (orthonormal columns that stand for the outcome), with tests of
         whether columns are associated with them.
     pvalue_of_outcome : the p-value of the association of column and outcome, for the message.
     """
-    pvalue_of_features = _pvalue_of_residual_features(column, measured, links)
+    pvalue_of_features = _pvalue_of_residual_features(column, measurements, links)
     if pvalue_of_features > FEATURES_LEVEL:
         return []
     name = str(column.name)
@@ -142,7 +144,9 @@ def _warn_if_residual_features_follow(
     ]
 
 
-def _pvalue_of_residual_features(column: pd.Series, measured: Floats, links: ScoreLinks) -> float:
+def _pvalue_of_residual_features(
+    column: pd.Series, measurements: Floats, links: ScoreLinks
+) -> float:
     """The p-value of the hypothesis that, beyond the outcome, features do not depend on a column.
 
     It is a permutation test of residuals, after regression on the outcome's scores. The statistic
@@ -152,7 +156,7 @@ def _pvalue_of_residual_features(column: pd.Series, measured: Floats, links: Sco
     Parameters
     ----------
     column : (rows,) categories.
-    measured : (rows, features) numbers.
+    measurements : (rows, features) numbers.
     links : the outcome's scores (orthonormal columns that stand for the outcome); gives the
         residuals of other columns after regression on them.
     """
@@ -160,7 +164,7 @@ def _pvalue_of_residual_features(column: pd.Series, measured: Floats, links: Sco
     directions = _orthonormal(residual_categories)  # (rows, directions)
     if directions.shape[1] == 0:
         return 1.0  # the outcome determines the categories
-    residual_features = links.standardized_residuals(measured)  # (rows, features)
+    residual_features = links.standardized_residuals(measurements)  # (rows, features)
     products = residual_features @ residual_features.T  # (rows, rows)
 
     observed = explained_sum_of_squares(directions, products)

@@ -46,7 +46,7 @@ def warn_of_lone_outcome_columns(
     links : the outcome's scores (orthonormal columns that stand for the outcome), with the R² of
         columns on them.
     """
-    r_squared = links.explained(X)  # (features,)
+    r_squared = links.r_squared(X)  # (features,)
     best_first = np.argsort(-r_squared, kind="stable")
     sorted_r_squared = r_squared[best_first]  # the largest first
 
@@ -120,7 +120,7 @@ def warn_of_columns_filtered_by_outcome(X: Floats, links: ScoreLinks) -> list[Fi
         return []
 
     # Among columns that were not selected some are noise, and some of these have large p-values.
-    pvalues = links.normal_pvalues(links.explained(columns))  # (columns,)
+    pvalues = links.normal_pvalues(links.r_squared(columns))  # (columns,)
     share_of_large = float(np.mean(pvalues > LARGE_PVALUE))
     if share_of_large > LARGEST_NOISE_SHARE:
         return []
@@ -155,6 +155,6 @@ def _chance_of_no_noise(columns: Floats, links: ScoreLinks) -> float:
     columns : numbers, (rows, columns).
     links : the outcome's scores: orthonormal columns (rows, scores) that stand for the outcome.
     """
-    r_squared = links.shuffled_explained(columns, N_SHUFFLES)  # (1 + shuffles, columns)
+    r_squared = links.shuffled_r_squared(columns, N_SHUFFLES)  # (1 + shuffles, columns)
     weakest = np.quantile(r_squared, LARGEST_NOISE_SHARE, axis=1)  # first of the observed scores
     return shuffle_pvalue(float(weakest[0]), weakest[1:])

@@ -42,7 +42,7 @@ class ScoreLinks:
     scores: Floats
     block_of_row: Ints
 
-    def explained(self, columns: Floats) -> Floats:
+    def r_squared(self, columns: Floats) -> Floats:
         """R² of each column x on the scores z_c: Σ_c (x·z_c)²/|x|², of shape (columns,)."""
         products = self.scores.T @ self.unit_columns(columns)
         shares: Floats = np.sum(products**2, axis=0)
@@ -95,7 +95,7 @@ class ScoreLinks:
             orders[:, in_block] = rng.permuted(orders[:, in_block], axis=1)
         return self.scores[np.vstack([observed_order, orders])]
 
-    def shuffled_explained(self, columns: Floats, n_shuffles: int) -> Floats:
+    def shuffled_r_squared(self, columns: Floats, n_shuffles: int) -> Floats:
         """R² of each column on the observed scores, then on shuffled scores.
 
         Parameters
@@ -119,10 +119,10 @@ class ScoreLinks:
 
         It is a permutation test, whose statistic is the largest R² of any column.
         """
-        largest = self.shuffled_explained(columns, N_LINK_SHUFFLES).max(axis=1)
+        largest = self.shuffled_r_squared(columns, N_LINK_SHUFFLES).max(axis=1)
         return shuffle_pvalue(float(largest[0]), largest[1:])
 
-    def normal_pvalues(self, explained: Floats) -> Floats:
+    def normal_pvalues(self, r_squared: Floats) -> Floats:
         """The p-value of each column, from its R², if columns are normal: (columns,).
 
         With q scores and n rows in b blocks, the R² of a normal column that is independent of the
@@ -130,13 +130,13 @@ class ScoreLinks:
 
         Parameters
         ----------
-        explained : R² of each column, (columns,).
+        r_squared : R² of each column, (columns,).
         """
         n_rows, n_scores = self.scores.shape
         n_blocks = len(np.unique(self.block_of_row))
         degrees_of_freedom = max(n_rows - n_blocks - n_scores, 1)
         # The upper tail of Beta(a, c) at R² is the lower tail of Beta(c, a) at 1 − R².
-        unexplained = 1 - np.clip(explained, 0.0, 1.0)
+        unexplained = 1 - np.clip(r_squared, 0.0, 1.0)
         pvalues: Floats = betainc(degrees_of_freedom / 2, n_scores / 2, unexplained)
         return pvalues
 

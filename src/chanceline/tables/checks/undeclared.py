@@ -16,7 +16,7 @@ from chanceline.tables.roles import NamedColumns, Role
 
 
 def find_undeclared(
-    columns: SampleColumns, labels: Floats, named: NamedColumns, groups_setting: str | None
+    columns: SampleColumns, labels: Floats, named_columns: NamedColumns, groups_setting: str | None
 ) -> Suspect | None:
     """The column that looks like subjects or pairs but was not declared; None if there is none.
 
@@ -24,38 +24,52 @@ def find_undeclared(
     ----------
     columns : what is known about the samples, without the columns that the settings name.
     labels : ±1 of shape (samples,).
-    named : the columns that the settings name: the label, blocks, groups, covariates and so on.
+    named_columns : the columns that the settings name: the label, blocks, groups, covariates and
+        so on.
     groups_setting : the setting that declared groups; None if there are none.
     """
-    if Role.PAIRS in named.roles:
+    if Role.PAIRS in named_columns.roles:
         return None  # the user has said which rows belong together
-    if Role.GROUPS in named.roles:
+    if Role.GROUPS in named_columns.roles:
         # The groups may be visits of fewer subjects, unless they are declared independent.
-        groups = named.roles[Role.GROUPS]
-        if groups.name in [column.name for column in named.independent]:
+        groups = named_columns.roles[Role.GROUPS]
+        independent_names = [column.name for column in named_columns.independent]
+        if groups.name in independent_names:
             return None
         return find_suspect_groups(groups, labels, groups_setting or "")
 
-    known_columns = [named.label, *named.independent, *named.roles.values()]
-    suspect = find_suspect(columns, labels, known_columns)
+    # The user has explained these columns: what divides the rows like one of them is no suspect.
+    explained_columns = [
+        named_columns.label,
+        *named_columns.independent,
+        *named_columns.roles.values(),
+    ]
+    suspect = find_suspect(columns, labels, explained_columns)
     if suspect is not None:
         return suspect
+
     # A column that is left out as a feature may still hold the subjects.
-    dropped = _dropped_columns(named)
+    dropped = _dropped_columns(named_columns)
     if dropped is None:
         return None
-    return find_suspect(dropped, labels, known_columns)
+    return find_suspect(dropped, labels, explained_columns)
 
 
-def _dropped_columns(named: NamedColumns) -> SampleColumns | None:
+def _dropped_columns(named_columns: NamedColumns) -> SampleColumns | None:
     """The columns that the settings only leave out; None if there are none.
 
     Columns that also have another use are not among them: blocks, groups, pairs, covariates, and
     columns declared independent.
     """
-    used_otherwise = [*named.roles.values(), *named.adjust, *named.independent]
+    used_otherwise = [
+        *named_columns.roles.values(),
+        *named_columns.adjust,
+        *named_columns.independent,
+    ]
     names_used_otherwise = {column.name for column in used_otherwise}
-    only_dropped = [column for column in named.dropped if column.name not in names_used_otherwise]
+    only_dropped = [
+        column for column in named_columns.dropped if column.name not in names_used_otherwise
+    ]
     if not only_dropped:
         return None
     table = pd.DataFrame({column.name: column for column in only_dropped})

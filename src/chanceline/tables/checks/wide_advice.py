@@ -93,21 +93,21 @@ def examine_wide_table(
     row_names = data.rows or range(1, len(y) + 1)
 
     # Tests of columns need independent rows: one of each group.
-    independent_rows = np.flatnonzero(first_of_each_group(data.groups, len(y)))
-    scans = _TableScans(data, X, independent_rows)  # one pass over all columns
+    positions = np.flatnonzero(first_of_each_group(data.groups, len(y)))
+    scans = _TableScans(data, X, positions)  # one pass over all columns
     # Columns in equal steps: enough to see what affects many columns, and few enough for memory.
     some_columns = columns_in_steps(X)  # (samples, some features)
-    independent = _IndependentRows(
-        y=y[independent_rows],
-        X=X.rows(independent_rows),
-        some_columns=some_columns[independent_rows],
+    independent_rows = _IndependentRows(
+        y=y[positions],
+        X=X.rows(positions),
+        some_columns=some_columns[positions],
     )
 
     return [
         *warn_of_near_rows(X, y, group_of_row, row_names),
         *warn_of_corrected_batches(some_columns, y),
         *scans.about_class_fills(),
-        *_examine_independent_rows(data, independent, scans.correlations, has_all_candidates),
+        *_examine_independent_rows(data, independent_rows, scans.correlations, has_all_candidates),
         *warn_of_contradictions(X, y, row_names),
         *scans.about_columns(),
     ]
@@ -115,7 +115,7 @@ def examine_wide_table(
 
 def _examine_independent_rows(
     data: Dataset,
-    independent: _IndependentRows,
+    rows: _IndependentRows,
     correlation_scan: CorrelationScan,
     has_all_candidates: bool,
 ) -> list[Finding]:
@@ -125,19 +125,18 @@ def _examine_independent_rows(
     Parameters
     ----------
     data : the table.
-    independent : one row of each group.
+    rows : one row of each group, with their labels.
     correlation_scan : holds the correlations of all columns with the labels, in these rows.
     has_all_candidates : False if the features are known to have been selected from more; then
         nothing asks whether they were.
     """
-    candidates = correlation_scan.most_correlated(MOST_RANKED)
+    candidates = correlation_scan.most_correlated(MOST_RANKED)  # positions of columns
+    candidate_values = rows.X[:, candidates]
     findings = question_lone_columns(
-        candidates, independent.X[:, candidates], y=independent.y, names=data.feature_names
+        candidates, candidate_values, y=rows.y, names=data.feature_names
     )
     if has_all_candidates:
-        findings += warn_of_filtered_table(
-            independent.X, independent.y, correlation_scan.correlations
-        )
+        findings += warn_of_filtered_table(rows.X, rows.y, correlation_scan.correlations)
     if not order_is_allowed_for(data):
-        findings += warn_of_drift_along_rows(independent.some_columns, independent.y)
+        findings += warn_of_drift_along_rows(rows.some_columns, rows.y)
     return findings
