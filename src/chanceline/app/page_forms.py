@@ -73,24 +73,24 @@ def with_answer_to_question(choices: Choices, action: Action, refusal: Refusal |
     return choices
 
 
-def choices_of_form(form: Mapping[str, str], before: Choices, view: TableView) -> Choices:
+def choices_of_form(form: Mapping[str, str], choices_before: Choices, view: TableView) -> Choices:
     """The user's choices after a form was sent.
 
     Parameters
     ----------
     form : field → its text, as the browser sent it.
-    before : the choices before the form was sent.
+    choices_before : the choices before the form was sent.
     view : what the page with the form showed, such as the names of the columns.
     """
     if not view.names:
         # The file could not be read, so the page only asked how to read it. All other choices, and
         # settings that this form has no fields for, stay as they were.
         file_texts = texts_of_form(form, TABLE_FIELD, FILE_FIELDS)
-        return replace(before, table_texts={**before.table_texts, **file_texts})
+        return replace(choices_before, table_texts={**choices_before.table_texts, **file_texts})
 
-    chosen = replace(
-        before,
-        outcome=outcome_of_form(form, before.outcome, view),
+    choices = replace(
+        choices_before,
+        outcome=outcome_of_form(form, choices_before.outcome, view),
         table_texts=texts_of_form(form, TABLE_FIELD, TABLE_FIELDS),
         test_texts=texts_of_form(form, TEST_FIELD, TEST_FIELDS),
         features=form.get("features", ""),
@@ -101,15 +101,16 @@ def choices_of_form(form: Mapping[str, str], before: Choices, view: TableView) -
     # chosen in fields of their own. So only rows of the list that the user changed are applied: an
     # unchanged row would undo what was chosen in such a field.
     for row in column_rows(form, view.names):
-        is_changed = row.choice is not before.of_column(row.name)
+        is_changed = row.choice is not choices_before.of_column(row.name)
         if is_changed:
-            chosen = with_column_row(chosen, row)
+            choices = with_column_row(choices, row)
 
-    # If another label was chosen, the choices about the classes of the former one no longer hold.
-    if chosen.outcome.label != view.label:
-        outcome = of_another_label(chosen.outcome, kind_before=before.outcome.asked_kind)
-        chosen = replace(chosen, outcome=outcome)
-    return chosen.for_columns(view.names)
+    # If another label was chosen, by its field or by a row, the choices about the classes of the
+    # former one no longer hold.
+    if choices.outcome.label != view.label:
+        outcome = of_another_label(choices.outcome, kind_before=choices_before.outcome.asked_kind)
+        choices = replace(choices, outcome=outcome)
+    return choices.for_columns(view.names)
 
 
 def of_another_label(outcome: OutcomeChoices, kind_before: str) -> OutcomeChoices:

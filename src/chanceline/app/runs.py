@@ -121,7 +121,7 @@ class RunQueue:
             if run is None:  # `close` puts None there to wake this thread
                 continue
             try:
-                self._perform(run)
+                self._perform_run(run)
             except OSError as error:
                 # The system refused a file or the process, for example because the disk is full.
                 # Only this run has failed; the loop goes on with those that wait.
@@ -129,7 +129,7 @@ class RunQueue:
                     run.state = RunState.FAILED
                     run.sentence = f"the run could not be carried out ({error})."
 
-    def _perform(self, run: Run) -> None:
+    def _perform_run(self, run: Run) -> None:
         """Start the process of a run, follow it to its end, and set the state of the run.
 
         `cancel` may change the state in another thread meanwhile, so the lock guards every look at

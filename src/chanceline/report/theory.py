@@ -169,32 +169,36 @@ def entropy_curve(rho: float, ensemble: Ensemble) -> EntropyCurve:
     """The entropy Σ of separating choices at one density ρ against the load, replica symmetric.
 
     About exp(N·Σ) of the choices of ρN out of N features separate random patterns. Up to the load
-    where a typical choice separates, nearly all do, and Σ is the entropy of all choices. Beyond it,
-    Σ is solved at a few loads (the states of the branch) and interpolated by cubics.
+    (patterns per feature) where a typical choice separates, nearly all do, and Σ is the entropy of
+    all choices: this part of the curve is flat. Beyond it, the theory is solved at a few loads.
+    These solutions, the states of a branch, give Σ and its slope, and cubics interpolate between
+    them.
     """
     entropy_of_all = binary_entropy(rho)
     typical_load = rho * gardner(ensemble).load
-    branch = separating_branch(rho, ensemble)
+    states = separating_branch(rho, ensemble)
     if ensemble.error_rate:
         # With errors, theory counts a choice once for each cluster of its weights. In the first
-        # states this gives more than the number of all choices; these states are left out. The
-        # list does not become empty, because the branch goes on to negative entropies.
-        branch = [state for state in branch if state.entropy < entropy_of_all]
-        first_load = branch[0].alpha
+        # states this gives more than the number of all choices; these states are left out. Later
+        # states stay, as the branch ends at a much smaller entropy, below 0 at most densities.
+        states = [state for state in states if state.entropy < entropy_of_all]
+        first_load = states[0].alpha
         # The spline needs ascending loads, so the flat part must end before the first state.
         typical_load = min(typical_load, FLAT_PART_SHARE * first_load)
 
     # A cubic Hermite spline through the two ends of the flat part, where the slope is 0, and
     # through the states, where theory gives the slope dΣ/dα. The three lists have one entry for
     # each of these points.
-    loads = [0.0, typical_load, *(state.alpha for state in branch)]
-    entropies = [entropy_of_all, entropy_of_all, *(state.entropy for state in branch)]
-    slopes = [0.0, 0.0, *(state.entropy_by_alpha for state in branch)]
+    loads = [0.0, typical_load, *(state.alpha for state in states)]
+    entropies = [entropy_of_all, entropy_of_all, *(state.entropy for state in states)]
+    slopes = [0.0, 0.0, *(state.entropy_by_alpha for state in states)]
+    spline = CubicHermiteSpline(loads, entropies, slopes)
+
     dense_loads = np.linspace(0, loads[-1], N_LOADS)
     return EntropyCurve(
         typical_load=typical_load,
         loads=dense_loads,
-        entropies=CubicHermiteSpline(loads, entropies, slopes)(dense_loads),
+        entropies=spline(dense_loads),
     )
 
 

@@ -87,13 +87,13 @@ class _CheckedTable(NamedTuple):
     values : finite numbers, (samples, features).
     larger_is_positive : (samples,) ±1, the larger of the two classes as 1.
     names : the names of the features.
-    whole_numbers : (samples, columns) the columns that may say which rows belong together.
+    subject_candidates : (samples, columns) the columns that may say which rows belong together.
     """
 
     values: AnyTable
     larger_is_positive: Floats
     names: Sequence[str]
-    whole_numbers: pd.DataFrame
+    subject_candidates: pd.DataFrame
 
 
 def _checked_table(X: Any, y: ArrayLike, feature_names: Sequence[str] | None) -> _CheckedTable:
@@ -114,7 +114,7 @@ def _checked_table(X: Any, y: ArrayLike, feature_names: Sequence[str] | None) ->
             values=wide.features.table,
             larger_is_positive=wide.larger_is_positive,
             names=wide.features.names,
-            whole_numbers=wide.whole_numbers,
+            subject_candidates=wide.whole_numbers,
         )
 
     values, larger_is_positive, names = check_arrays(_read_only(X), y, feature_names)
@@ -122,7 +122,7 @@ def _checked_table(X: Any, y: ArrayLike, feature_names: Sequence[str] | None) ->
         values=values,
         larger_is_positive=larger_is_positive,
         names=names,
-        whole_numbers=pd.DataFrame(values, columns=list(names), copy=False),
+        subject_candidates=pd.DataFrame(values, columns=list(names), copy=False),
     )
 
 
@@ -148,10 +148,10 @@ def _hint_of_undeclared_subjects(X: Any, table: _CheckedTable, labels: Floats) -
     table : the same table, checked.
     labels : ±1 of shape (samples,).
     """
-    no_text_columns = table.whole_numbers[[]]  # the table holds only numbers
+    no_columns = table.subject_candidates[[]]  # the table has no columns of text
     columns = SampleColumns(
-        text=no_text_columns,
-        numbers=table.whole_numbers,
+        text=no_columns,
+        numbers=table.subject_candidates,
         names=named_index(X),
         names_place="the index",
     )

@@ -117,6 +117,7 @@ def log_chance_one_label(sizes: NDArray[np.int64], n_positives: int) -> float:
 def design_of_stems(stems: Stems, labels: Floats) -> Design | None:
     """The design that rows with the same stem show (`P07` is the stem of `P07_a`); None if none.
 
+    A design says how rows belong together: as groups (rows of one subject), pairs or blocks.
     Pairs and blocks are recognized only if a separator stands between stem and tail, and blocks
     only if the tails look like visits. Groups need neither.
 
@@ -125,7 +126,7 @@ def design_of_stems(stems: Stems, labels: Floats) -> Design | None:
     stems : stems and tails of the rows' names.
     labels : ±1 of shape (samples,).
     """
-    stem_of_row, _ = pd.factorize(np.array(stems.stems, dtype=object))
+    stem_of_row, _ = pd.factorize(np.array(stems.stems, dtype=object))  # numbers 0, 1, …
     design = find_design(stem_of_row, labels)
     if design is None or design.role == Role.GROUPS:
         return design

@@ -83,8 +83,8 @@ def warn_of_contradictions(X: AnyTable, y: Floats, row_names: Sequence[Any]) -> 
 def contradictions(X: AnyTable, y: Floats) -> list[tuple[int, int]]:
     """Pairs of equal rows of X (samples, features) with opposite labels y = ±1.
 
-    There is one pair (smaller row number, larger row number) for each set of equal rows with both
-    labels. The pairs are sorted.
+    For each set of equal rows with both labels there is one pair, the first row of each label, with
+    the smaller row number first. The pairs are sorted.
     """
     if not isinstance(X, ColumnTable):
         return contradicting_rows(X, y)
@@ -96,7 +96,8 @@ def contradictions(X: AnyTable, y: Floats) -> list[tuple[int, int]]:
         if _has_both_labels(equal_rows, y):
             suspects += equal_rows
 
-    # Then compare the suspects in all columns, by their digests.
+    # Then compare the suspects in all columns, by their digests: hash values of 64 bytes, which are
+    # the same for different rows with a negligible probability.
     rows_of_digest: dict[bytes, list[int]] = {}
     for row, digest in row_digests(X, suspects).items():
         rows_of_digest.setdefault(digest, []).append(row)
