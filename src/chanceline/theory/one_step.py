@@ -347,32 +347,35 @@ def _start_before_first_point(
     (scalar product of the weights, per variable) of two supports in the same group, p₀ that of two
     in different groups, and ρ the density.
     """
-    amplitude_at_beginning = transition.amplitude  # 0, or positive if the branch begins by a jump
-    lowest = max(amplitude_at_beginning, _UNRESOLVED_AMPLITUDE)
-    highest = float(np.exp(first.unknowns[LOG_AMPLITUDE]))
+    amplitude_at_beginning = transition.amplitude  # 0, or positive if groups begin by a jump
+    lowest_amplitude = max(amplitude_at_beginning, _UNRESOLVED_AMPLITUDE)
+    highest_amplitude = float(np.exp(first.unknowns[LOG_AMPLITUDE]))
 
     def excess_load(amplitude: float) -> float:
         """The load of the point with this amplitude, minus α."""
         point = _start_near_beginning(branch, transition, amplitude).point
         return branch.equations(point).alpha - alpha
 
-    if excess_load(lowest) < 0:
-        amplitude = brentq(excess_load, lowest, highest, rtol=_TOLERANCE_OF_AMPLITUDE)
+    # Usual case: α lies between the loads of the two amplitudes.
+    if excess_load(lowest_amplitude) < 0:
+        amplitude = brentq(
+            excess_load, lowest_amplitude, highest_amplitude, rtol=_TOLERANCE_OF_AMPLITUDE
+        )
         return _start_near_beginning(branch, transition, amplitude=float(amplitude))
 
-    # Even the point of the lowest amplitude has a load of at least α. If smaller amplitudes exist
-    # on the branch, load α belongs to one of them, which is too small to be resolved.
-    if lowest > amplitude_at_beginning:
+    # Otherwise even the point of the lowest amplitude has a load of at least α. If smaller
+    # amplitudes exist, load α belongs to one of them, which is too small to be resolved.
+    if lowest_amplitude > amplitude_at_beginning:
         return None
-    # Otherwise the point of the lowest amplitude is the beginning of the branch, and α exceeds its
-    # load only within rounding.
-    return _start_near_beginning(branch, transition, lowest)
+    # If not, the point of the lowest amplitude is where groups begin, and α exceeds its load only
+    # within rounding.
+    return _start_near_beginning(branch, transition, lowest_amplitude)
 
 
 def _start_near_beginning(
     branch: RSBBranch, transition: SupportTransition, amplitude: float
 ) -> BrokenStart:
-    """Solve for the solution with a given amplitude, where groups of supports have just begun.
+    """Find the solution with a given amplitude, where groups of supports have just begun.
 
     Supports are choices of variables. The amplitude says how distinct their groups are. It is
     (p₁ − p₀)/(ρ − p₁), where p₁ is the overlap (scalar product of the weights, per variable) of two

@@ -361,7 +361,7 @@ def _transition(
         end = min(begin + _ROWS_PER_BLOCK, n_rows)
         rows = slice(begin, end)
         nodes_of_block = lower_nodes[rows]
-        columns = _columns_that_count(nodes_of_block, upper_nodes, variance, exponent)
+        columns = _columns_that_matter(nodes_of_block, upper_nodes, variance, exponent)
 
         distances = nodes_of_block[:, None] - upper_nodes[columns]  # (rows, columns)
         log_terms = exponent[columns] - distances**2 / (2 * variance)
@@ -381,7 +381,7 @@ def _log_sums_and_shares(log_terms: Array) -> tuple[Array, Array]:
     return largest + np.log(sums), terms / sums[:, None]
 
 
-def _columns_that_count(
+def _columns_that_matter(
     lower_nodes: Array, upper_nodes: Array, variance: float, exponent: Array
 ) -> slice:
     """Return the columns whose terms are not negligible in a block of rows, as a slice.
@@ -389,18 +389,18 @@ def _columns_that_count(
     The terms are e^{exponent(u') − (u' − u)²/(2·variance)}. Rows are the nodes u of `lower_nodes`,
     columns the nodes u' of `upper_nodes`, both ascending; `exponent` is (columns,). A term is
     negligible if it is much smaller than the largest term of its row. As u grows, the Gaussian
-    favours larger u', and the range of terms that count moves up. Therefore the slice begins at the
-    first term that counts in the first row and ends at the last term that counts in the last row.
+    favours larger u', and the terms that matter move up. Therefore the slice begins at the
+    first term that matters in the first row and ends at the last one that matters in the last row.
     """
     first_and_last_node = lower_nodes[[0, -1], None]  # of the block of rows, (2, 1)
     distances = first_and_last_node - upper_nodes  # (2, columns)
     log_terms = exponent - distances**2 / (2 * variance)
     log_of_largest = log_terms.max(axis=1, keepdims=True)
-    counts = log_terms >= log_of_largest - _NEGLIGIBLE_LOG  # whether a term is not negligible
-    counts_in_first_row, counts_in_last_row = counts
+    matters = log_terms >= log_of_largest - _NEGLIGIBLE_LOG  # whether a term is not negligible
+    matters_in_first_row, matters_in_last_row = matters
 
     # argmax of a Boolean array is the position of its first True. The last row is read backwards,
     # and the position is the number of negligible columns at its end.
-    first_column = int(counts_in_first_row.argmax())
-    n_negligible_at_end = int(counts_in_last_row[::-1].argmax())
+    first_column = int(matters_in_first_row.argmax())
+    n_negligible_at_end = int(matters_in_last_row[::-1].argmax())
     return slice(first_column, len(upper_nodes) - n_negligible_at_end)

@@ -64,8 +64,10 @@ def class_laws(ensemble: Ensemble, parameters: PatternParameters, step: float) -
     -------
     One `ClassLaw` for each class. Its arrays are (nodes,).
 
-    Raises OutsideDomain, which makes a solver take a shorter step, if the order parameters have no
-    meaning.
+    Raises
+    ------
+    OutsideDomain
+        If the order parameters have no meaning. It makes a solver take a shorter step.
     """
     # The nodes are chosen from the plain values: the integral does not depend on where its nodes
     # lie, so they need no derivatives.
@@ -215,9 +217,9 @@ def _means_of_class(class_law: ClassLaw, kappa_over_rho: Numbers) -> PatternMean
     mean_correction = class_law.mean(law.mean_correction)  # R₁
     net_tight = class_law.mean(law.net_p_tight)  # the share of tight patterns, corrected for errors
     errors_are_allowed = np.isfinite(value_of(law.ceiling))
-    wrong = 0.0  # the share of errors
+    share_wrong = 0.0  # the share of errors
     if errors_are_allowed:
-        wrong = class_law.mean(law.p_wrong)
+        share_wrong = class_law.mean(law.p_wrong)
 
     # The last four means describe stability. They enter no equation that Newton's method solves, so
     # they are computed without derivatives.
@@ -230,7 +232,7 @@ def _means_of_class(class_law: ClassLaw, kappa_over_rho: Numbers) -> PatternMean
         mean_correction_square=class_law.mean(square(law.mean_correction)),  # R₁²
         correction_variance=class_law.mean(law.correction_variance),  # R₂ − R₁²
         correction_by_sign=class_law.sign * mean_correction,
-        wrong=wrong,
+        wrong=share_wrong,
         log_mean_weight=class_law.mean(law.log_mean_weight),  # ln A
         tight=class_law.mean(p_tight),
         curvature_square=class_law.mean(curvature**2),

@@ -68,17 +68,17 @@ def solve_rs(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> RSSolution
 
     if ensemble.error_rate:
         # With errors the entropy, not α_CG, separates the two regimes.
-        return _with_errors(alpha, rho, ensemble)
+        return _solution_with_errors(alpha, rho, ensemble)
 
     # At α_CG itself the equations of both regimes are singular. For the plain ensemble the solution
     # there has a closed form. For other ensembles α_CG is known only up to rounding, so that α
     # practically always lies in one of the two regimes.
     distance_to_entrance = abs(alpha - bounds.cover_gardner)
     if ensemble.plain and distance_to_entrance <= _AT_ENTRANCE * alpha:
-        return _at_cover_gardner(alpha, rho)
+        return _solution_at_cover_gardner(alpha, rho)
     if alpha > bounds.cover_gardner:
-        return _above_cover_gardner(alpha, rho, ensemble)
-    return _below_cover_gardner(alpha, rho, ensemble)
+        return _solution_above_cover_gardner(alpha, rho, ensemble)
+    return _solution_below_cover_gardner(alpha, rho, ensemble)
 
 
 def solve_rs_along(
@@ -110,7 +110,7 @@ def solve_rs_along(
     solution_at = {}
     for load in loads_on_branch:
         bracket = _points_around(branch, points, load)
-        solution_at[load] = _at_load(branch, load, bracket)
+        solution_at[load] = _solution_at_load(branch, load, bracket)
     other_loads = set(loads).difference(loads_on_branch)
     for load in other_loads:
         solution_at[load] = solve_rs(load, rho, ensemble)
@@ -156,7 +156,7 @@ def _check_end(alpha: float, rho: float, ensemble: Ensemble) -> None:
         )
 
 
-def _below_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
+def _solution_below_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
     """Compute the solution where typical choices of variables separate, with its quadrature error.
 
     The load α is below the Cover–Gardner load at density ρ. The equations are solved with the usual
@@ -169,7 +169,7 @@ def _below_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolu
     return replace(fine, quadrature_error=error)
 
 
-def _at_cover_gardner(alpha: float, rho: float) -> RSSolution:
+def _solution_at_cover_gardner(alpha: float, rho: float) -> RSSolution:
     """Return the solution at the largest load that a typical choice of variables separates.
 
     For equal classes without margin (the plain ensemble) this load is 2ρ, where ρ is the share of
@@ -214,7 +214,7 @@ def _replicon_at_cover_gardner(rho: float, overlap_over_rho: float) -> float:
     return 2 * rho * both_positive
 
 
-def _above_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
+def _solution_above_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
     """Compute the solution at load α and density ρ on the branch above the Cover–Gardner load.
 
     The branch begins at the Cover–Gardner load. It is followed until its load exceeds α, so that α
@@ -224,10 +224,10 @@ def _above_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolu
     points = branch.from_entrance(
         until=lambda state: branch.excess_load(state, alpha) >= 0, below=alpha
     )
-    return _at_load(branch, alpha, last_two_points(points))
+    return _solution_at_load(branch, alpha, last_two_points(points))
 
 
-def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
+def _solution_with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
     """Compute the solution at load α and density ρ, if some patterns may be misclassified.
 
     The solutions at one density (share of variables chosen) form a curve, the branch. The entropy
@@ -245,13 +245,13 @@ def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
     if first_load < alpha:
         before, after = valid_part.points[-2:]
         assert before.state.alpha < alpha <= after.state.alpha
-        return _at_load(branch, alpha, (before, after))
+        return _solution_at_load(branch, alpha, (before, after))
 
     # Otherwise even the first valid point lies at or above α. If the whole branch is valid, the
     # solution lies between the beginning of the branch, the Cover–Gardner load, and this point.
     load_at_beginning = bounds_at(rho, ensemble).cover_gardner
     if valid_part.is_whole_branch and alpha > load_at_beginning:
-        return _above_cover_gardner(alpha, rho, ensemble)
+        return _solution_above_cover_gardner(alpha, rho, ensemble)
     raise InputError(
         f"at alpha = {alpha:g} typical choices of variables already do with this many errors (up "
         f"to {first_load:.6g} in replica symmetry), and the entropy is that of all choices; "
@@ -310,7 +310,7 @@ def _after_crossing(
     return [crossing, *points[first_below:]]
 
 
-def _at_load(
+def _solution_at_load(
     branch: Branch, alpha: float, bracket: tuple[Solved[RSState], Solved[RSState]]
 ) -> RSSolution:
     """Compute the solution of a branch at load α, and its numerical error.
@@ -328,8 +328,9 @@ def _at_load(
     # With the finer quadrature the load at this χ differs a little from α. A first-order step with
     # the slope ∂Σ/∂α gives the entropy Σ at α itself.
     load_above_alpha = branch.excess_load(fine.state, alpha)
-    entropy = fine.state.entropy - fine.state.entropy_by_alpha * load_above_alpha
-    return _solution_of(
+    entropy_above = fine.state.entropy_by_alpha * load_above_alpha
+    entropy = fine.state.entropy - entropy_above
+    return _solution_from_point(
         branch,
         alpha,
         fine,
@@ -338,7 +339,7 @@ def _at_load(
     )
 
 
-def _solution_of(
+def _solution_from_point(
     branch: Branch,
     alpha: float,
     solved: Solved[RSState],

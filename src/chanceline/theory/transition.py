@@ -159,14 +159,14 @@ def _find_jump(branch: RSBBranch, critical: RSState, x_c: float) -> _Jump:
     replicon line. α_d is where its load turns; α_K is where the complexity changes its sign,
     between its last two points. `x_c` > 1 is the break point at `critical`.
     """
-    line = _line_at_unit_break(branch, critical, x_c)
+    line = _solutions_at_unit_break(branch, critical, x_c)
     return _Jump(
-        dynamic_alpha=_turning_load(branch, line),
-        static=_without_complexity(branch, before=line[-2], after=line[-1]),
+        dynamic_alpha=_smallest_load_with_groups(branch, line),
+        static=_solution_of_zero_complexity(branch, before=line[-2], after=line[-1]),
     )
 
 
-def _without_complexity(
+def _solution_of_zero_complexity(
     branch: RSBBranch, before: Solved[RSBState], after: Solved[RSBState]
 ) -> Solved[RSBState]:
     """Find the solution at which the number of groups of supports stops being exponentially large.
@@ -199,7 +199,7 @@ def _without_complexity(
     return solved_at(float(log_amplitude_of_root))
 
 
-def _line_at_unit_break(branch: RSBBranch, critical: RSState, x_c: float) -> list[Solved[RSBState]]:
+def _solutions_at_unit_break(branch: RSBBranch, critical: RSState, x_c: float) -> list[Solved[RSBState]]:
     """Return the solutions with groups of supports and break point x = 1, in their order on a line.
 
     Supports are choices of variables, and x = 1 means that two of them are in different groups with
@@ -246,7 +246,7 @@ def _at_unit_break(branch: RSBBranch, log_amplitude: float, start: Array) -> Sol
     )
 
 
-def _turning_load(branch: RSBBranch, line: list[Solved[RSBState]]) -> float:
+def _smallest_load_with_groups(branch: RSBBranch, line: list[Solved[RSBState]]) -> float:
     """Return α_d, the smallest load at which the separating supports form groups.
 
     Supports are choices of variables, and the load is patterns per variable. `line` has the

@@ -177,7 +177,7 @@ class Field:
 
 
 def _field_at(log_gamma: float, ensemble: Ensemble, step: float) -> Field:
-    """Return the distribution of the field of a pattern, with the best threshold b if b is free.
+    """Return the field of a pattern for a given ln γ, with the best threshold b if b is free.
 
     The solutions are the weight vectors w that separate the patterns. The field of a pattern is its
     scalar product with their mean, in units of their spread. Its standard deviation γ is given by
@@ -278,8 +278,8 @@ def solve_typical(
         entropy=binary_entropy(rho),  # the entropy of all choices
         q0=q0,
         q1=q1,
-        # χ, E, F₁ and F₀ are in units for loads above the Cover–Gardner load, and have these limits
-        # below. `conjugates` has the multipliers in units for loads below.
+        # χ, E, F₁ and F₀ are in units for loads above the Cover–Gardner load. Below that load they
+        # have these limits; `conjugates` has multipliers that are finite there.
         chi=math.inf,
         K=float(logit(1 - rho)),  # each variable is chosen with the same odds e^{−K} = ρ/(1 − ρ)
         E=0.0,
