@@ -199,7 +199,9 @@ def _solution_of_zero_complexity(
     return solved_at(float(log_amplitude_of_root))
 
 
-def _solutions_at_unit_break(branch: RSBBranch, critical: RSState, x_c: float) -> list[Solved[RSBState]]:
+def _solutions_at_unit_break(
+    branch: RSBBranch, critical: RSState, x_c: float
+) -> list[Solved[RSBState]]:
     """Return the solutions with groups of supports and break point x = 1, in their order on a line.
 
     Supports are choices of variables, and x = 1 means that two of them are in different groups with
