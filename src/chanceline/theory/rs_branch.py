@@ -256,7 +256,7 @@ def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
     J (`overlap_kernel`) is the mean product of the positive parts of two Gaussians.
     """
     if ensemble.plain:
-        return typical_overlap(rho)  # the solution in closed form
+        return typical_overlap(rho)  # here r(c) = 2J(c), and no quadrature is needed
 
     def excess(c: float) -> float:
         """The right-hand side of the equation for c, minus c; positive at c = 0."""

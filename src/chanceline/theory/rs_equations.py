@@ -361,17 +361,17 @@ def _residual(evaluated: _Evaluated) -> list[Dual]:
     coords = evaluated.coords
     ensemble = evaluated.ensemble
     pattern_averages = evaluated.pattern_averages
-    errors = [
-        # The share of variables chosen is ρ.
-        _chosen_error(evaluated.variable_averages, coords.rho),
-        # The norm of the weights (squared length per variable) is ρ, and the overlap of two choices
-        # of variables (scalar product of their weights, per variable) is q₀.
-        _norm_and_overlap_error(values, coords),
-        # F₀, the Lagrange multiplier of q₀, equals an average over the patterns.
-        values.F0_of_patterns / values.F0 - 1,
-        # V = F₁ − F₀ equals another one; F₁ is the multiplier of the overlap within a choice.
-        _V_error(values),
-    ]
+    # The share of variables chosen is ρ.
+    chosen_error = _chosen_error(evaluated.variable_averages, coords.rho)
+    # The norm of the weights (squared length per variable) is ρ, and the overlap of two choices of
+    # variables (scalar product of their weights, per variable) is q₀.
+    norm_and_overlap_error = _norm_and_overlap_error(values, coords)
+    # F₀, the Lagrange multiplier of q₀, equals an average over the patterns.
+    F0_error = values.F0_of_patterns / values.F0 - 1
+    # V = F₁ − F₀ equals another average; F₁ is the multiplier of the overlap within a choice.
+    V_error = _V_error(values)
+    errors = [chosen_error, norm_and_overlap_error, F0_error, V_error]
+
     if ensemble.free_threshold:
         # At the best threshold the classes balance: Σ_c σ_c f_c ∫Dz R₁ = 0, with the mean
         # correction R₁ of the patterns of class c, its share f_c and its sign σ_c = ±1.
@@ -433,8 +433,6 @@ def _entropy(evaluated: _Evaluated) -> Dual:
 
         Σ = α ∂Σ/∂α + ∫Dz ln(1 + e^{−K}B) + Kρ + ½[(E − F₁)ρ − F₁χ + F₀q₀].
 
-    A choice of variables separates if some rule with these variables alone classifies the patterns.
-
     α is the load (patterns per variable) and ρ the density (share of variables chosen). e^{−K}B are
     the odds that a variable is chosen, given the Gaussian number z that the patterns act on it by.
     q₀ is the overlap of the weights on two choices, and χ the scale of the cost v²/2χ of a
@@ -443,6 +441,7 @@ def _entropy(evaluated: _Evaluated) -> Dual:
     """
     coords = evaluated.coords
     values = evaluated.values
+    # Σ is linear in α; ∂Σ/∂α is the mean log-weight of a pattern, plus a term of allowed errors.
     pattern_term = values.alpha * values.entropy_by_alpha  # α ∂Σ/∂α
     variable_term = evaluated.variable_averages.log_partition  # ∫Dz ln(1 + e^{−K}B)
     price_term = coords.K * coords.rho  # Kρ

@@ -59,7 +59,7 @@ def pattern_recursion(  # noqa: PLR0913
     overlaps : (k + 1,)
         Overlaps p₀ < … < p_k < ρ of the weights on two supports, by level: the variances of u.
     breaks : (k,)
-        Break points 0 < x₁ < … < x_k < 1.
+        Break points 0 < x₁ < … < x_k < 1, the sizes of the groups: exponents in the averages.
     chi
         χ > 0: a violation v > 0 has the weight e^{−v²/2χ}.
     rho
@@ -122,7 +122,7 @@ def _pattern_grids(  # noqa: PLR0913
     # Around u = 0 A starts to fall from 1 over the width s of v, and the steps must be short.
     edge_width = np.sqrt(s2)  # s
     # At larger u A decays like the Gaussian e^{−u²/2(s² + χ)}, the mean of e^{−v²/2χ} over v. This
-    # makes the product narrower than the first Gaussian.
+    # makes the product narrower, and its step shorter, by the factor `narrowing`.
     narrowing = _narrowing_by_patterns(overlaps, breaks, decay_variance=s2 + chi)
     coarse_step = steps_of_gaussians[-1] * narrowing
     top_grid = focused_grid(
@@ -206,7 +206,7 @@ def support_recursion(
     multipliers : (k + 1,)
         Variances 0 < G₀ < … < G_k of u, by level: the Lagrange multipliers of the overlaps.
     breaks : (k,)
-        Break points 0 < x₁ < … < x_k < 1.
+        Break points 0 < x₁ < … < x_k < 1, the sizes of the groups: exponents in the averages.
     d, switch
         On level k a variable is chosen with the log-odds u²/2d − switch. If it is chosen, its mean
         weight is u/d.
@@ -448,7 +448,7 @@ def broken_variable_means(
     )
     # The entropy −p ln p − (1−p) ln(1−p) of choosing a variable with probability p, (nodes,).
     choice_entropy = entr(top_law.p_chosen) + entr(top_law.p_rejected)
-    weight_square = top_law.p_chosen * top_law.mean_weight**2  # (nodes,)
+    weight_square = top_law.p_chosen * top_law.mean_weight**2  # p·(mean weight if chosen)²
     bottom_curvature = recursion.bottom_curvature(top_law.curvature)  # f₀'' from f_k'', (nodes,)
 
     def top_mean(values: Array) -> float:
