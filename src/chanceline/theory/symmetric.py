@@ -413,12 +413,12 @@ def _identity_error(state: RSState, alpha: float) -> float:
 def _stability(state: RSState, alpha: float, ensemble: Ensemble) -> Stability:
     """Return the factors by which small perturbations of a solution grow; each is stable below 1.
 
-    The solution assumes that all supports (choices of variables) are alike. Perturbed are the
-    overlaps of weights, and the factors (replicon products) are for one round of the equations.
+    The solution assumes that all supports (choices of variables) are alike. A perturbation changes
+    overlaps of weights a little; its factor (replicon product) is for one round of the equations.
     `within` is for perturbations among weight vectors on one support, and `between` for
     perturbations between supports. `weights` and `mixed` are for perturbations between supports
-    that also depend on the weight vectors on both, or on one of them. They are not known with
-    errors, and then stay None.
+    that also depend on the weight vectors on both, or on one of them. The last two are not known if
+    errors are allowed, and then stay None.
     """
     within = _replicon_within(state, alpha, ensemble)
     products = state.stability
