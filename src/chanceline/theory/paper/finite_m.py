@@ -369,18 +369,18 @@ def _top_precision(own_variance: float, rho: float) -> float:
 def _residual(overlaps: _Overlaps, rho: float, multipliers: Array, variables: SupportLaw) -> Array:
     """Compute the relative errors of density and overlaps at a trial point, (3,).
 
-    The trial point assumes a density and overlaps of the weights. They determine how a variable is
-    chosen and weighted (`variables`), and averages over the variables give density and overlaps
-    again. At a solution both are the same. The errors are, in this order, those of the density, of
-    q₁ and of q₀.
+    The overlaps of the trial point determine how a variable is chosen and weighted (`variables`).
+    Averages over the variables then give a density and overlaps, too. At a solution these are equal
+    to the given density and to the overlaps of the point. The errors are, in this order, those of
+    the density, of q₁ and of q₀.
 
     Parameters
     ----------
     overlaps
-        Overlaps of two copies (replicas) of the weights as assumed: q₀ if they are on two choices
-        of variables (supports), q₁ if they are on one.
+        Overlaps of two copies (replicas) of the weights at the trial point: q₀ if they are on two
+        choices of variables (supports), q₁ if they are on one.
     rho
-        The density as assumed, the share of variables that are chosen.
+        The given density, the share of variables that are chosen.
     multipliers : (levels,)
         Variances of the field of a variable, by level.
     variables
