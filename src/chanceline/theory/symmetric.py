@@ -231,9 +231,9 @@ def _solution_with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSol
     """Compute the solution at load α and density ρ, if some patterns may be misclassified.
 
     The solutions at one density (share of variables chosen) form a curve, the branch. The entropy
-    is the logarithm of the number of separating choices of variables. There cannot be more of these
-    than choices, so only the part of the branch with an entropy below that of all choices is valid.
-    The solution is the point of the valid part at load α (patterns per variable). Raises InputError
+    should be the logarithm of the number of choices of variables that classify well. Only the part
+    of the branch where it is below the entropy of all choices is valid (see `_valid_part`). The
+    solution is the point of the valid part at load α (patterns per variable). Raises InputError
     if α lies before the valid part.
     """
     branch = Branch(rho, ensemble)
