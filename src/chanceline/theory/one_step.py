@@ -68,7 +68,10 @@ def can_break(ensemble: Ensemble) -> bool:
 def check_breaking(ensemble: Ensemble) -> None:
     """Raise InputError unless one step of symmetry breaking can be solved for this ensemble.
 
-    The equations are solved for weights of free sign, no allowed errors and moderate margins.
+    With one step of symmetry breaking (ansatz "1rsb") the choices of variables that separate the
+    classes fall into groups; without it (ansatz "rs") they are all alike. The equations with groups
+    are solved only if each weight may have either sign, every pattern must be classified correctly,
+    and the margin is at most `LARGEST_BROKEN_MARGIN`.
     """
     if ensemble.error_rate or ensemble.signed:
         raise InputError(
@@ -85,12 +88,13 @@ def check_breaking(ensemble: Ensemble) -> None:
 def _start_spline() -> CubicSpline:
     """Interpolate the shipped table of capacities, to start the solver at any density ρ.
 
-    Each row of the table has a density ρ and the order parameters at its capacity, with one step of
-    symmetry breaking. `pack_order` turns these into the unknowns of Newton's method, a point of
-    shape (coordinates,). The result is a cubic spline that maps logit ρ to such a point.
+    A row of the table has a density ρ (the share of variables that a rule may use) and the solution
+    of the equations at the capacity, the largest load that some choice of variables separates.
+    `pack_order` turns a solution into a vector of unknowns for Newton's method, (coordinates,). The
+    result is a cubic spline that maps logit ρ to such a vector.
     """
     rows = capacity_table()  # by increasing density
-    points = []
+    points = []  # one vector of unknowns for each row
     for row in rows:
         order = RSBOrder(
             chi=row.chi,
@@ -149,13 +153,23 @@ def _solved_at_break(
 def _start_at_break(
     branch: RSBBranch, transition: SupportTransition, amplitude: float, x: float
 ) -> Array:
-    """Return a start for Newton's method near the beginning of the one-step branch, (coordinates,).
+    """Return a start for Newton's method where groups of supports have just begun, (coordinates,).
 
-    With one step of symmetry breaking supports (choices of variables) fall into groups. The start
-    has exactly the given amplitude, (p₁ − p₀)/(ρ − p₁), and break point x. Its other coordinates
-    are only roughly right. p₁ and p₀ are the overlaps of supports in the same group and in
-    different groups, ρ is the density, and 1 − x is the probability that two supports are in the
-    same group.
+    Supports are choices of variables; from some load on those that separate the classes fall into
+    groups. The start has exactly the given amplitude and break point x; its other coordinates are
+    only roughly right.
+
+    Parameters
+    ----------
+    branch
+        The equations for supports in groups, at a density ρ.
+    transition
+        Where the groups begin, and whether they begin continuously or by a jump.
+    amplitude
+        How distinct the groups are, (p₁ − p₀)/(ρ − p₁). p₁ is the overlap (scalar product of the
+        weights, per variable) of two supports in the same group, p₀ that of two in different ones.
+    x
+        The probability that two supports are in different groups.
     """
     if transition.jump is None:
         # The groups appear continuously, with amplitude 0: start from the state without groups.
@@ -171,28 +185,32 @@ def _start_at_break(
 
 
 def end_of_branch(branch: RSBBranch) -> Solved[RSBState]:
-    """Solve for the capacity with one step of breaking, where the entropy of supports is 0.
+    """Solve for the capacity, where the branch with groups of supports ends.
 
-    At larger loads no separating support (choice of variables) is left. There are three ways to the
-    solution. For the plain ensemble Newton's method starts from the shipped table. Other ensembles
-    are reached in steps from the plain one. At densities ρ below the table the branch of solutions
-    is followed from its beginning. Raises InputError for ρ below 0.0005 or above the table's 0.95.
+    A support is a choice of variables. The number of supports that separate the classes falls as
+    the load (patterns per variable) grows. At the capacity its logarithm per variable, the entropy,
+    is 0; at larger loads no such support is left.
+
+    There are three ways to the solution. For the plain ensemble (equal classes, no margin) Newton's
+    method starts from the shipped table. Other ensembles are reached in steps from the plain one.
+    At densities below the table the solutions are followed from the load where groups begin.
+    Raises InputError for densities that are too small or above the table.
     """
     check_broken_density(branch.rho)
-    lowest, highest = capacity_table().rho[[0, -1]]
-    if branch.rho > highest:
+    lowest_density, highest_density = capacity_table().rho[[0, -1]]
+    if branch.rho > highest_density:
         raise InputError(
-            f"the end of one step of breaking is solved for rho ≤ {highest:g}, but rho is "
+            f"the end of one step of breaking is solved for rho ≤ {highest_density:g}, but rho is "
             f"{branch.rho:g}; use ansatz 'rs', which differs little there"
         )
-    if branch.rho < lowest:
+    if branch.rho < lowest_density:
         return _end_from_beginning(branch)
 
     # The table covers this density.
-    start = start_at(branch.rho)
+    plain_capacity = start_at(branch.rho)  # accurate enough to start Newton's method
     if branch.ensemble.plain:
-        return branch.at_zero_entropy(start)
-    return _end_from_plain(branch, start)
+        return branch.at_zero_entropy(plain_capacity)
+    return _end_from_plain(branch, plain_capacity)
 
 
 def _end_from_beginning(branch: RSBBranch) -> Solved[RSBState]:
@@ -230,32 +248,39 @@ def _in_table(rho: float) -> bool:
     return bool(lowest <= rho <= highest)
 
 
-def _end_from_plain(branch: RSBBranch, plain_end: Array) -> Solved[RSBState]:
-    """Solve for the one-step capacity of an ensemble by steps from the plain ensemble.
+def _end_from_plain(branch: RSBBranch, plain_capacity: Array) -> Solved[RSBState]:
+    """Solve for the capacity of an ensemble, starting from that of the plain ensemble.
 
-    `plain_end`, (coordinates,), is the capacity of the plain ensemble (equal classes, no margin),
-    where the entropy Σ of separating supports is 0. Margin and balance (the share of positive
-    patterns) change from their plain values to those of `branch` in steps. Each solution starts the
-    next. The parameter of the steps is the share of the way: 0 is the plain ensemble, 1 the goal.
+    The capacity is the largest load at which some choice of variables still separates the classes.
+    Newton's method needs a start near the solution. It is known for the plain ensemble (equal
+    classes, no margin): `plain_capacity`, (coordinates,). Margin and balance (the share of positive
+    patterns) are therefore changed in small steps from their plain values to those of `branch`, and
+    each solution starts the next. The position between the two ensembles is a number, the share of
+    the way: 0 is the plain ensemble, 1 the ensemble of `branch`.
     """
-    # An ensemble with a free threshold has the threshold as one more coordinate, the last. Near
-    # equal classes it is close to 0.
-    start = plain_end
+    start = plain_capacity
     if branch.ensemble.free_threshold:
-        start = np.append(plain_end, 0.0)
+        # The threshold is one more unknown, the last. It is close to 0 near equal classes.
+        start = np.append(plain_capacity, 0.0)
 
     def solve_at(share: float, guess: Array) -> Solved[RSBState]:
         """The capacity of the ensemble at this share of the way; `guess` starts Newton's method."""
         ensemble = _ensemble_on_the_way(share, branch.ensemble)
         return RSBBranch(branch.rho, branch.steps, ensemble).at_zero_entropy(guess)
 
-    # The last step may pass share 1, where the ensemble stays the one wanted.
+    def is_goal(point: Solved[RSBState]) -> bool:
+        """Whether the ensemble is that of `branch`."""
+        return point.state.ensemble == branch.ensemble
+
+    # `follow` lengthens its steps, so the last share may exceed 1. From share 1 on the ensemble
+    # does not change any more.
+    first = solve_at(_FIRST_SHARE, start)
     points = follow(
         solve_at,
-        first=solve_at(_FIRST_SHARE, start),
+        first=first,
         begin=_FIRST_SHARE,
         step=_FIRST_SHARE,
-        until=lambda point: point.state.ensemble == branch.ensemble,
+        until=is_goal,
         smallest=_SMALLEST_SHARE,
     )
     return last_point(points)
@@ -284,22 +309,25 @@ class BrokenStart(NamedTuple):
 
 
 def start_at_load(alpha: float, branch: RSBBranch) -> BrokenStart | None:
-    """Find a start for the one-step solution at load α: a point of the branch near this load.
+    """Find a start for Newton's method at load α, where supports fall into groups.
 
-    α must lie above the load where the branch begins. Returns None if α is so close to that load
-    that the solution with groups cannot be distinguished from the one without groups.
+    Supports are choices of variables, and the load is patterns per variable. The solutions with
+    groups form a curve, the branch, that begins at one load and ends at the capacity. The start is
+    a point of this curve near α, which must lie above the beginning. Returns None if α is so close
+    to the beginning that the solution cannot be distinguished from the one without groups.
     """
-    # If the shipped table gives the end of the branch and α is nearer to the end than to the
-    # beginning, follow the branch back from its end.
     transition = transition_at(branch.rho, branch.ensemble)
+
+    # If the shipped table has the end of the branch, and α is nearer to the end than to the
+    # beginning: follow the branch back from its end.
     if branch.ensemble.plain and _in_table(branch.rho):
         end = end_of_branch(branch)
         middle_load = 0.5 * (transition.breaking_alpha + end.state.alpha)
         if alpha > middle_load:
             return _start_by_following(alpha, branch, end)
 
-    # Otherwise follow the branch from its first point, at some distance from the beginning. Loads
-    # between the beginning and the first point need a method of their own.
+    # Otherwise follow the branch from a first point, which lies at some distance from the
+    # beginning. Loads between the beginning and the first point need a method of their own.
     first = _first_point(branch, transition)
     if alpha >= first.state.alpha:
         return _start_by_following(alpha, branch, first)
@@ -309,42 +337,51 @@ def start_at_load(alpha: float, branch: RSBBranch) -> BrokenStart | None:
 def _start_before_first_point(
     alpha: float, branch: RSBBranch, transition: SupportTransition, first: Solved[RSBState]
 ) -> BrokenStart | None:
-    """Find a start at a load α between the beginning of the one-step branch and the point `first`.
+    """Find a start for Newton's method at load α, where groups of supports have just begun.
 
-    Here the load increases with the amplitude (p₁ − p₀)/(ρ − p₁), where p₁ is the overlap of two
-    supports in the same group and p₀ that of two in different groups. Brent's method finds the
-    amplitude at load α. Returns None if this amplitude is too small to be resolved.
+    α lies between the load where groups begin (`transition`) and that of the point `first`. Here
+    the load increases with the amplitude, which says how distinct the groups are. Brent's method
+    finds the amplitude that belongs to α. Returns None if it is too small to be resolved.
+
+    Supports are choices of variables. The amplitude is (p₁ − p₀)/(ρ − p₁), where p₁ is the overlap
+    (scalar product of the weights, per variable) of two supports in the same group, p₀ that of two
+    in different groups, and ρ the density.
     """
-    amplitude_at_beginning = transition.amplitude  # 0, or positive if the branch begins by a jump
-    lowest = max(amplitude_at_beginning, _UNRESOLVED_AMPLITUDE)
-    highest = float(np.exp(first.unknowns[LOG_AMPLITUDE]))
+    amplitude_at_beginning = transition.amplitude  # 0, or positive if groups begin by a jump
+    lowest_amplitude = max(amplitude_at_beginning, _UNRESOLVED_AMPLITUDE)
+    highest_amplitude = float(np.exp(first.unknowns[LOG_AMPLITUDE]))
 
     def excess_load(amplitude: float) -> float:
         """The load of the point with this amplitude, minus α."""
         point = _start_near_beginning(branch, transition, amplitude).point
         return branch.equations(point).alpha - alpha
 
-    if excess_load(lowest) < 0:
-        amplitude = brentq(excess_load, lowest, highest, rtol=_TOLERANCE_OF_AMPLITUDE)
+    # Usual case: α lies between the loads of the two amplitudes.
+    if excess_load(lowest_amplitude) < 0:
+        amplitude = brentq(
+            excess_load, lowest_amplitude, highest_amplitude, rtol=_TOLERANCE_OF_AMPLITUDE
+        )
         return _start_near_beginning(branch, transition, amplitude=float(amplitude))
 
-    # Even the point of the lowest amplitude has a load of at least α. If smaller amplitudes exist
-    # on the branch, load α belongs to one of them, which is too small to be resolved.
-    if lowest > amplitude_at_beginning:
+    # Otherwise even the point of the lowest amplitude has a load of at least α. If smaller
+    # amplitudes exist, load α belongs to one of them, which is too small to be resolved.
+    if lowest_amplitude > amplitude_at_beginning:
         return None
-    # Otherwise the point of the lowest amplitude is the beginning of the branch, and α exceeds its
-    # load only within rounding.
-    return _start_near_beginning(branch, transition, lowest)
+    # If not, the point of the lowest amplitude is where groups begin, and α exceeds its load only
+    # within rounding.
+    return _start_near_beginning(branch, transition, lowest_amplitude)
 
 
 def _start_near_beginning(
     branch: RSBBranch, transition: SupportTransition, amplitude: float
 ) -> BrokenStart:
-    """Solve for the point with a given amplitude, between beginning and first point of the branch.
+    """Find the solution with a given amplitude, where groups of supports have just begun.
 
-    The amplitude is (p₁ − p₀)/(ρ − p₁), where p₁ is the overlap of two supports (choices of
-    variables) in the same group, p₀ that of two in different groups, and ρ the density.
+    Supports are choices of variables. The amplitude says how distinct their groups are. It is
+    (p₁ − p₀)/(ρ − p₁), where p₁ is the overlap (scalar product of the weights, per variable) of two
+    supports in the same group, p₀ that of two in different groups, and ρ the density.
     """
+    # Usual case: all equations are solved.
     if amplitude >= _SMALLEST_AMPLITUDE:
         point = branch_off(branch, transition, amplitude).unknowns
         return BrokenStart(point, hold_breaks=False)
@@ -376,14 +413,17 @@ def _interpolated_break(
 def _start_by_following(
     alpha: float, branch: RSBBranch, from_point: Solved[RSBState]
 ) -> BrokenStart:
-    """Find a start at load α by following the one-step branch from a known solution.
+    """Find a start for Newton's method at load α, by following solutions from a known one.
 
-    `from_point` is the known solution. The branch is followed to larger or smaller loads until the
-    load passes α. The start is interpolated linearly in the load between the last two solutions.
+    `from_point` is the known solution. From there the curve of solutions (`branch`) is followed to
+    larger or smaller loads until the load reaches α. The start is interpolated linearly, in the
+    load, between the last two solutions.
     """
     known_load = from_point.state.alpha
     if alpha == known_load:
         return BrokenStart(from_point.unknowns, hold_breaks=False)
+
+    # Two neighbouring solutions between whose loads α lies.
     if alpha > known_load:
         before, after = _solutions_around_load(alpha, branch, from_point)
     else:
@@ -392,32 +432,35 @@ def _start_by_following(
         )
         before, after = last_two_points(points)
 
-    share = (alpha - before.state.alpha) / (after.state.alpha - before.state.alpha)
-    point = before.unknowns + share * (after.unknowns - before.unknowns)
+    # The point on the straight line between them at load α.
+    load_range = after.state.alpha - before.state.alpha
+    share_of_range = (alpha - before.state.alpha) / load_range
+    point = before.unknowns + share_of_range * (after.unknowns - before.unknowns)
     return BrokenStart(point, hold_breaks=False)
 
 
 def _solutions_around_load(
     alpha: float, branch: RSBBranch, start: Solved[RSBState]
 ) -> tuple[Solved[RSBState], Solved[RSBState]]:
-    """Return two neighbouring solutions of the one-step branch whose loads enclose α.
+    """Return two neighbouring solutions between whose loads α lies.
 
-    The branch is followed from the solution `start`, whose load is smaller than α, until the load
-    reaches α. Raises InputError if the branch first gets far beyond its end, the load where the
-    entropy of separating supports becomes negative.
+    The curve of solutions (`branch`) is followed from `start`, whose load is smaller than α, until
+    the load reaches α. The curve goes on beyond the capacity, the load where the entropy, ln(number
+    of separating choices of variables) per variable, becomes negative; but such solutions have no
+    meaning. Far beyond the capacity the search is given up, and InputError is raised.
     """
 
-    def has_arrived(state: RSBState) -> bool:
-        """Whether the load has reached α."""
+    def has_reached_load(state: RSBState) -> bool:
+        """Whether the load is at least α."""
         return state.alpha >= alpha
 
     def must_stop(state: RSBState) -> bool:
-        """Whether the load has reached α, or the branch is no longer followed."""
-        return has_arrived(state) or _is_far_beyond_end(state)
+        """Whether the load is at least α, or the search is given up."""
+        return has_reached_load(state) or _is_far_beyond_end(state)
 
     points = branch.follow(start, _STEP_TO_LARGER_LOADS, until=must_stop)
     before, last = last_two_points(points)
-    if not has_arrived(last.state):
+    if not has_reached_load(last.state):
         raise InputError(
             f"no one-step solution is known at alpha = {alpha:g}: at rho = {branch.rho:g} its "
             f"entropy is negative from well below {last.state.alpha:.6g} on; choose a smaller alpha"

@@ -60,20 +60,21 @@ def uniform_grid(reach: float, step: float) -> Grid:
 
 
 def focused_grid(reach: float, fine: float, coarse: float, focus: float) -> Grid:
-    """A grid from −reach to reach with `fine` steps up to |u| = `focus` and `coarse` ones beyond.
+    """Return a grid from −reach to reach with short steps around 0 and longer steps further out.
 
-    The nodes are u(τ) at all integers τ from −n to n. An abrupt change of the step would destroy
-    the exponential convergence of the trapezoidal rule. The step du/dτ therefore rises smoothly
-    from `fine` to `coarse`, over a width w of τ:
+    The step is `fine` up to about |u| = `focus` and `coarse` beyond. The nodes are u(τ) at all
+    integers τ from −n to n. An abrupt change of the step would destroy the exponential convergence
+    of the trapezoidal rule. The step du/dτ therefore rises smoothly from `fine` to `coarse`, over a
+    width w of τ:
 
         du/dτ = fine + (coarse − fine) tanh²(τ/w),
         u     = coarse·τ − (coarse − fine) w tanh(τ/w).
     """
     if coarse <= fine:
         return uniform_grid(reach, coarse)
-    # At most focus/fine steps lie between 0 and |u| = focus. If w is three times this number, then
+    # At most focus/fine steps lie between 0 and |u| = focus. With w three times this number,
     # |τ/w| ≤ 1/3 and tanh²(τ/w) ≤ 0.10 there: the step is still nearly `fine`.
-    width = _WIDTHS_OF_FOCUS * focus / fine  # w
+    width = _WIDTHS_OF_FOCUS * focus / fine  # w, a number of steps
 
     # Because tanh < 1, u(τ) > coarse·τ − shortfall for τ > 0. The number n of nodes on each side is
     # chosen so that this lower bound reaches `reach`.
@@ -224,16 +225,18 @@ def recurse(  # noqa: PLR0913
     breaks: Array,
     centre: float = 0.0,
 ) -> Recursion:
-    """Evaluate Parisi's recursion on levels i = 0 … k: functions g_i of a field u, and weights P_i.
+    """Evaluate nested Gaussian averages of exponentials (Parisi's recursion), on a grid per level.
 
-    The function g_k on the top level is given. The functions below are computed downwards, from
-    level i to level i − 1, by averages over a Gaussian N:
+    u is a number, called the field, that becomes known in steps: level i = 0 … k adds a Gaussian
+    part, so that its variance grows from v₀ to v_k. A function g_k(u) is given on the top level.
+    The functions on the levels below follow from the top down, by averages over the Gaussian part
+    N that is not known there:
 
         g_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; v_i − v_{i−1}) exp[x_i g_i(u')].
 
-    The integrand divided by the integral is a transition probability T_i(u → u'). The weights P_i,
-    the distribution of the field on each level, are then computed upwards: P₀ is a Gaussian of
-    variance v₀, and P_i(u') = ∫du P_{i−1}(u) T_i(u → u').
+    The integrand divided by the integral is a transition probability T_i(u → u'). The distribution
+    P_i of the field on each level then follows from the bottom up: P₀ is a Gaussian of variance
+    v₀, and P_i(u') = ∫du P_{i−1}(u) T_i(u → u').
 
     Parameters
     ----------
@@ -247,6 +250,11 @@ def recurse(  # noqa: PLR0913
         Break points x₁ < … < x_k, between 0 and 1.
     centre
         Mean of the Gaussian P₀.
+
+    Returns
+    -------
+    Recursion
+        g_i, its slope and the weights P_i of the nodes, each a tuple with level 0 first.
     """
     # Downwards: the functions, their slopes, and the transitions T₁ … T_k.
     levels = _descend(grids, top_values, top_slopes, variances, breaks)
@@ -284,23 +292,27 @@ class _Levels(NamedTuple):
 def _descend(
     grids: list[Grid], top_values: Array, top_slopes: Array, variances: Array, breaks: Array
 ) -> _Levels:
-    """Compute the functions g_i of Parisi's recursion and their slopes, from level k down to 0.
+    """Compute the functions g_i(u) and their slopes on all levels, from the top level k down to 0.
 
-    A step from level i to i − 1 also gives the probabilities T_i(u → u') of going up from a field u
-    on level i − 1 to u' on level i. The slope on the lower level is the average of the slope above:
-    g_{i−1}'(u) = ∫du' T_i(u → u') g_i'(u'). The parameters are those of `recurse`.
+    A step from level i to i − 1 averages e^{x_i g_i} over the Gaussian by which the two fields
+    differ, as `recurse` explains, and gives g_{i−1}. It also gives the probabilities T_i(u → u') of
+    going from a field u on level i − 1 to u' on level i. The slope on the lower level is the mean
+    of the slope above: g_{i−1}'(u) = ∫du' T_i(u → u') g_i'(u'). The parameters are those of
+    `recurse`: breaks[i − 1] is x_i, because the array begins with x₁.
     """
     # Every new level is inserted at the front of the lists, so index 0 is the lowest level so far.
     levels = _Levels(values=[top_values], slopes=[top_slopes], transitions=[])
     for i in range(len(breaks), 0, -1):
+        upper_values = levels.values[0]  # g_i
+        upper_slopes = levels.slopes[0]  # g_i'
         values, transition = _step_down(
             lower_nodes=grids[i - 1].nodes,
             upper=grids[i],
-            upper_values=levels.values[0],
+            upper_values=upper_values,
             variance=float(variances[i] - variances[i - 1]),
-            break_point=breaks[i - 1],  # x_i: the array begins with x₁
+            break_point=breaks[i - 1],  # x_i
         )
-        slopes = transition.average(levels.slopes[0])
+        slopes = transition.average(upper_slopes)
         levels.values.insert(0, values)
         levels.slopes.insert(0, slopes)
         levels.transitions.insert(0, transition)
@@ -332,23 +344,26 @@ def _step_down(
 def _transition(
     lower_nodes: Array, upper_nodes: Array, variance: float, exponent: Array
 ) -> tuple[Array, Transition]:
-    """Compute, for each lower node u, the logarithm of a Gaussian sum over the upper nodes u':
+    """Sum Gaussian terms over the upper nodes u', for each lower node u, in logarithms:
 
         ln Σ_u' e^{exponent(u') − (u' − u)²/(2·variance)}.
 
     The first result has these logarithms, (rows,). The second result has the terms divided by their
     sum, which are the probabilities of going from u to u'. They form a matrix with a row for each u
-    and a column for each u', which is negligible far from its diagonal. It is therefore computed
-    and stored in blocks of rows, each with only the columns that matter. Nodes are ascending, and
-    `exponent` is (columns,).
+    and a column for each u'. Its entries are negligible far from the diagonal. It is therefore
+    computed and stored in blocks of a few rows, each with only the columns that matter. Nodes are
+    ascending, and `exponent` is (columns,).
     """
     n_rows = len(lower_nodes)
     log_sums = np.empty(n_rows)
     blocks = []
     for begin in range(0, n_rows, _ROWS_PER_BLOCK):
-        rows = slice(begin, min(begin + _ROWS_PER_BLOCK, n_rows))
-        columns = _columns_that_count(lower_nodes[rows], upper_nodes, variance, exponent)
-        distances = lower_nodes[rows, None] - upper_nodes[columns]  # (rows, columns)
+        end = min(begin + _ROWS_PER_BLOCK, n_rows)
+        rows = slice(begin, end)
+        nodes_of_block = lower_nodes[rows]
+        columns = _columns_that_matter(nodes_of_block, upper_nodes, variance, exponent)
+
+        distances = nodes_of_block[:, None] - upper_nodes[columns]  # (rows, columns)
         log_terms = exponent[columns] - distances**2 / (2 * variance)
         log_sums[rows], probabilities = _log_sums_and_shares(log_terms)
         blocks.append(_Block(rows=rows, columns=columns, values=probabilities))
@@ -366,7 +381,7 @@ def _log_sums_and_shares(log_terms: Array) -> tuple[Array, Array]:
     return largest + np.log(sums), terms / sums[:, None]
 
 
-def _columns_that_count(
+def _columns_that_matter(
     lower_nodes: Array, upper_nodes: Array, variance: float, exponent: Array
 ) -> slice:
     """Return the columns whose terms are not negligible in a block of rows, as a slice.
@@ -374,15 +389,18 @@ def _columns_that_count(
     The terms are e^{exponent(u') − (u' − u)²/(2·variance)}. Rows are the nodes u of `lower_nodes`,
     columns the nodes u' of `upper_nodes`, both ascending; `exponent` is (columns,). A term is
     negligible if it is much smaller than the largest term of its row. As u grows, the Gaussian
-    favours larger u', and the range of terms that count moves up. Therefore the slice begins at the
-    first term that counts in the first row and ends at the last term that counts in the last row.
+    favours larger u', and the terms that matter move up. Therefore the slice begins at the
+    first term that matters in the first row and ends at the last one that matters in the last row.
     """
-    first_and_last_row = lower_nodes[[0, -1], None]
-    log_terms = exponent - (first_and_last_row - upper_nodes) ** 2 / (2 * variance)  # (2, columns)
-    counts = log_terms >= log_terms.max(axis=1, keepdims=True) - _NEGLIGIBLE_LOG
+    first_and_last_node = lower_nodes[[0, -1], None]  # of the block of rows, (2, 1)
+    distances = first_and_last_node - upper_nodes  # (2, columns)
+    log_terms = exponent - distances**2 / (2 * variance)
+    log_of_largest = log_terms.max(axis=1, keepdims=True)
+    matters = log_terms >= log_of_largest - _NEGLIGIBLE_LOG  # whether a term is not negligible
+    matters_in_first_row, matters_in_last_row = matters
 
     # argmax of a Boolean array is the position of its first True. The last row is read backwards,
     # and the position is the number of negligible columns at its end.
-    first_column = int(counts[0].argmax())
-    n_negligible_at_end = int(counts[1, ::-1].argmax())
+    first_column = int(matters_in_first_row.argmax())
+    n_negligible_at_end = int(matters_in_last_row[::-1].argmax())
     return slice(first_column, len(upper_nodes) - n_negligible_at_end)

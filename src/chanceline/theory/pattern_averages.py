@@ -43,20 +43,38 @@ class PatternParameters(NamedTuple):
 
 
 def class_laws(ensemble: Ensemble, parameters: PatternParameters, step: float) -> list[ClassLaw]:
-    """Evaluate `pattern_law`, the law of a pattern, for each class of patterns at quadrature nodes.
+    """Describe how far a pattern violates its constraint, for each class, at quadrature nodes.
 
-    The result has one `ClassLaw` for each class. Its nodes z, (nodes,), are those of the average
-    ∫Dz over the standard Gaussian field z of a pattern. `step` is the step of the quadrature. If
-    the order parameters are Duals, numbers with derivatives, the laws carry derivatives. Raises
-    OutsideDomain, which makes a solver take a shorter step, if the order parameters have no
-    meaning.
+    A pattern is a sample of the random table; its constraint asks that it lies on the side of its
+    class. Its mean violation depends on a standard Gaussian number z, and `pattern_law` has the
+    distribution around this mean. The theory needs averages over z. The nodes of these averages are
+    chosen here, and `pattern_law` is evaluated at each.
+
+    Parameters
+    ----------
+    ensemble
+        The kind of patterns: share and margin of the classes, errors allowed.
+    parameters
+        The order parameters, which are the unknowns of the theory. If they are Duals, numbers with
+        derivatives, the results carry derivatives, too.
+    step
+        The step of the quadrature.
+
+    Returns
+    -------
+    One `ClassLaw` for each class. Its arrays are (nodes,).
+
+    Raises
+    ------
+    OutsideDomain
+        If the order parameters have no meaning. It makes a solver take a shorter step.
     """
     # The nodes are chosen from the plain values: the integral does not depend on where its nodes
     # lie, so they need no derivatives.
     plain_parameters = PatternParameters._make(map(value_of, parameters))
     _check_domain(plain_parameters)
 
-    root_q0 = sqrt(parameters.q0)
+    root_q0 = sqrt(parameters.q0)  # standard deviation of the mean violation
     laws_of_classes = []
     for share, sign, offset in ensemble.offsets(parameters.rho, parameters.threshold):
         # Each class has its own nodes, dense where its functions change quickly.
@@ -92,20 +110,23 @@ def _check_domain(parameters: PatternParameters) -> None:
 
 
 def _rule_for_class(offset: float, parameters: PatternParameters, step: float) -> GaussianRule:
-    """Choose nodes z and weights of ∫Dz, dense where ln A(μ) changes quickly, μ = √q₀ z + offset.
+    """Choose nodes z and weights for averages over the patterns of one class.
 
-    A(μ) is the mean weight of a pattern with mean violation μ. It changes around μ = 0, over the
-    standard deviation s of violations, and where errors begin to outweigh corrections. `step` is
-    the step of the quadrature.
+    z is a standard Gaussian number, and a pattern has the mean violation μ = √q₀ z + offset. The
+    function to be averaged, ln A(μ), is the logarithm of the mean weight of a pattern. It changes
+    quickly around μ = 0, over the standard deviation s of violations. If errors are allowed, it
+    also changes quickly where an error begins to weigh more than a corrected violation. The nodes
+    are dense at these places. `step` is the step of the quadrature.
     """
     if parameters.q0 == 0:
-        return rule_for(1.0, step)  # μ is the same for all z
+        return rule_for(1.0, step)  # μ is the same for all z, and nothing changes with z
 
     # The change around μ = 0. Positions and lengths in μ are converted to z.
     mu_per_z = np.sqrt(parameters.q0)  # dμ/dz
     edge_centre = -offset / mu_per_z  # where μ = 0
     edge_width = np.sqrt(parameters.s2) / mu_per_z  # s, in units of z
-    if np.isinf(parameters.ceiling):  # no errors are allowed
+    no_errors_allowed = np.isinf(parameters.ceiling)
+    if no_errors_allowed:
         return rule_for(edge_width, step, centre=edge_centre)
 
     # The change where errors begin. One rule resolves both.
@@ -184,16 +205,21 @@ def pattern_means(
 def _means_of_class(class_law: ClassLaw, kappa_over_rho: Numbers) -> PatternMeans:
     """Compute the means over the patterns of one class, each times the share f_c of the class.
 
-    `class_law.law` is the law of a pattern at each node z, and `class_law.mean` averages over z and
-    multiplies by f_c. In the formulas R₁ and R₂ are the first two moments of the correction of a
-    pattern, and A is its mean weight. `kappa_over_rho` is κ/ρ with κ = margin·√ρ and the density ρ.
+    A pattern that violates its constraint is either corrected, so that it lies exactly at the
+    margin (it is then called tight), or left as an error. The means describe how many patterns are
+    tight or wrong, and how large the corrections are: R₁ and R₂ are the first two moments of the
+    correction of a pattern, and A is the mean weight of the pattern.
+
+    `class_law.law` has these quantities at quadrature nodes z; `class_law.mean` averages over z and
+    multiplies by f_c. `kappa_over_rho` is κ/ρ with κ = margin·√ρ and the density ρ.
     """
     law = class_law.law
     mean_correction = class_law.mean(law.mean_correction)  # R₁
-    wrong = 0.0  # the share of errors
-    if np.isfinite(value_of(law.ceiling)):  # errors are allowed
-        wrong = class_law.mean(law.p_wrong)
     net_tight = class_law.mean(law.net_p_tight)  # the share of tight patterns, corrected for errors
+    errors_are_allowed = np.isfinite(value_of(law.ceiling))
+    share_wrong = 0.0  # the share of errors
+    if errors_are_allowed:
+        share_wrong = class_law.mean(law.p_wrong)
 
     # The last four means describe stability. They enter no equation that Newton's method solves, so
     # they are computed without derivatives.
@@ -206,7 +232,7 @@ def _means_of_class(class_law: ClassLaw, kappa_over_rho: Numbers) -> PatternMean
         mean_correction_square=class_law.mean(square(law.mean_correction)),  # R₁²
         correction_variance=class_law.mean(law.correction_variance),  # R₂ − R₁²
         correction_by_sign=class_law.sign * mean_correction,
-        wrong=wrong,
+        wrong=share_wrong,
         log_mean_weight=class_law.mean(law.log_mean_weight),  # ln A
         tight=class_law.mean(p_tight),
         curvature_square=class_law.mean(curvature**2),

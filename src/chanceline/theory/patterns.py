@@ -96,14 +96,17 @@ class PatternLaw(NamedTuple):
 def pattern_law(mu: Numbers, s2: Numbers, chi: Numbers, ceiling: Numbers = np.inf) -> PatternLaw:
     """Compute the mean weight A(μ) of a pattern, and the distribution of its correction T.
 
-    The rule violates the constraint of the pattern by v ~ N(μ, s²). Each v has a weight:
+    A pattern is a sample that must lie on the side of its class. It misses this by v ~ N(μ, s²),
+    its violation; a negative v satisfies the constraint. A positive v may be corrected by T = v, at
+    a cost that grows as v². Above v* it is better to leave the pattern as an error. The cost enters
+    as a weight e^{−cost}:
 
         satisfied   v < 0         weight 1              T = 0, nothing is corrected,
         tight       0 < v < v*    weight e^{−v²/2χ}     T = v, all of it is corrected,
         wrong       v > v*        weight e^{−v*²/2χ}    T = 0, the pattern is left as an error.
 
-    A is the mean of the weight over v. Probabilities of the three cases and moments of T are taken
-    with the density of v times the weight, divided by A.
+    A is the mean of the weight over v. The density of v times the weight, divided by A, is again a
+    probability density. The probabilities of the three cases and the moments of T belong to it.
 
     Parameters
     ----------
@@ -112,9 +115,15 @@ def pattern_law(mu: Numbers, s2: Numbers, chi: Numbers, ceiling: Numbers = np.in
     s2
         s² > 0, the variance of v.
     chi
-        χ, the response. It is positive for patterns, but the formulas also hold for χ < −s².
+        χ, the scale of the cost v²/2χ. It is positive for patterns, but the formulas also hold for
+        χ < −s², which `supports` uses.
     ceiling
         v*, the largest violation that is corrected; infinite if no errors are allowed.
+
+    Returns
+    -------
+    PatternLaw
+        ln A, the probabilities, and mean and variance of T, each with the shape of μ.
     """
     # The density of v times e^{−v²/2χ} is proportional to a Gaussian of standard deviation σ'.
     tilted = _tilted_gaussian(mu, s2, chi)
@@ -220,9 +229,10 @@ def log_pattern_weight(mu: Numbers, s2: Numbers, chi: Numbers) -> Numbers:
 def _scaled_law_without_errors(mu: Numbers, s2: Numbers, tilted: _TiltedGaussian) -> _ScaledLaw:
     """Compute the distribution of X = T/σ', the scaled correction of a pattern, without errors.
 
-    A pattern with the violation v ~ N(μ, s²) is either satisfied (v < 0, correction T = 0) or tight
-    (v > 0, T = v). Among tight patterns v has the Gaussian density `tilted`, of mean tσ' and
-    standard deviation σ', cut off below 0.
+    A pattern with the violation v ~ N(μ, s²) is either satisfied (v < 0, weight 1, correction
+    T = 0) or tight (v > 0, weight e^{−v²/2χ}, T = v). In the tight case the density of v times its
+    weight, divided by the mean weight A, is a constant C/A times the Gaussian `tilted`, whose mean
+    is tσ' and whose standard deviation is σ'.
     """
     # The weights of the two cases add up to the mean weight A, and each divided by A is the
     # probability of its case. Logarithms are used because the weights may underflow.
@@ -231,9 +241,8 @@ def _scaled_law_without_errors(mu: Numbers, s2: Numbers, tilted: _TiltedGaussian
     p_tight = exp(log_weights.tight - log_mean_weight)
     p_satisfied = exp(log_weights.satisfied - log_mean_weight)
 
-    # The density of v times its weight is C times the Gaussian `tilted`. The density of X > 0 is
-    # therefore C/A times the normal density of mean t and variance 1. It has no upper end: `top`
-    # and the density there keep their defaults.
+    # The density of X > 0 is C/A times the normal density of mean t and variance 1. It has no upper
+    # end: `top` and the density there keep their defaults.
     log_c_over_a = tilted.log_c - log_mean_weight
     return _ScaledLaw(
         log_mean_weight=log_mean_weight,
@@ -249,27 +258,28 @@ def _scaled_law_with_errors(
 ) -> _ScaledLaw:
     """Compute the distribution of X = T/σ', the scaled correction of a pattern, with errors.
 
-    A pattern with the violation v ~ N(μ, s²) is satisfied (v < 0), tight (0 < v < v*, where v* is
-    the ceiling) or wrong (v > v*). The correction T is v if the pattern is tight, and 0 otherwise.
-    Among tight patterns v has the Gaussian density `tilted`, of mean tσ' and standard deviation σ',
-    cut off outside 0 < v < v*. A wrong pattern has the weight e^{−price}.
+    A pattern with the violation v ~ N(μ, s²) is satisfied (v < 0, weight 1), tight (0 < v < v*,
+    weight e^{−v²/2χ}) or wrong (v > v*, weight e^{−price}); v* is the `ceiling`. The correction T
+    is v if the pattern is tight, and 0 otherwise. In the tight case the density of v times its
+    weight, divided by the mean weight A, is a constant C/A times the Gaussian `tilted`, whose mean
+    is tσ' and whose standard deviation is σ'.
     """
     s = sqrt(s2)
     scaled_ceiling = ceiling / tilted.sd  # v*/σ'
 
     # The weights of the three cases. Logarithms are used because the weights may underflow.
-    log_satisfied = log_ndtr(-mu / s)  # P(v < 0)
+    log_satisfied = log_ndtr(-mu / s)  # ln P(v < 0)
     log_tight = _log_tight_weight(tilted, scaled_ceiling)
-    log_wrong = log_ndtr((mu - ceiling) / s) - price  # P(v > v*) e^{−price}
+    log_wrong = log_ndtr((mu - ceiling) / s) - price  # ln [P(v > v*) e^{−price}]
 
     # The weights add up to the mean weight A, and each divided by A is the probability of its case.
-    log_mean_weight = logaddexp(logaddexp(log_satisfied, log_tight), log_wrong)  # ln A
+    log_satisfied_or_tight = logaddexp(log_satisfied, log_tight)
+    log_mean_weight = logaddexp(log_satisfied_or_tight, log_wrong)  # ln A
     p_satisfied = exp(log_satisfied - log_mean_weight)
     p_tight = exp(log_tight - log_mean_weight)
     p_wrong = exp(log_wrong - log_mean_weight)
 
-    # The density of v times its weight is C times the Gaussian `tilted`. The density of X is
-    # therefore C/A times the normal density of mean t and variance 1, on 0 < X < v*/σ'.
+    # The density of X is C/A times the normal density of mean t and variance 1, on 0 < X < v*/σ'.
     log_c_over_a = tilted.log_c - log_mean_weight
     return _ScaledLaw(
         log_mean_weight=log_mean_weight,
@@ -320,11 +330,11 @@ def _mean_and_variance(law: _ScaledLaw) -> _Moments:
     """Compute mean and variance of X, which is 0 or has a Gaussian density cut off at both ends.
 
     X is 0 with probability 1 − p₊. On 0 < x < top it has the density n(x) ∝ e^{−(x − t)²/2}, whose
-    integral is p₊. Then
+    integral is p₊ (`p_tight`). Then
 
         E[X] = t p₊ + n(0) − n(top),    Var X = E[(X − a)²] − (E[X − a])²
 
-    for any reference point a.
+    for any reference point a, which is chosen so that rounding errors stay small.
     """
     density_drop = law.density_at_zero - law.density_at_top  # n(0) − n(top)
     mean = law.t * law.p_tight + density_drop

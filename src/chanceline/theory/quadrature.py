@@ -73,20 +73,22 @@ def rule_for(scale: float, step: float = QUADRATURE_STEP, centre: float = 0.0) -
 def focused_rule(
     centres: Sequence[float], sizes: Sequence[float], step: float = QUADRATURE_STEP
 ) -> GaussianRule:
-    """Return nodes and weights of the Gaussian average ∫Dz that resolve several features at once.
+    """Return nodes and weights for averages over a standard Gaussian z, dense around given centres.
 
-    Feature i lies around `centres[i]` and has the size `sizes[i]`, in units of z. The nodes are
-    equally spaced in a stretched variable t(z), which makes them dense in z near each centre;
-    `step` is the spacing in t. A node has the weight e^{−z²/2} dz/dt, normalised so that the
-    weights sum to one.
+    The function to be averaged changes quickly in several places: around `centres[i]`, over a
+    distance `sizes[i]` in z. The nodes are equally spaced in a stretched variable t(z), which makes
+    them dense in z near each centre; `step` is the spacing in t. A node has the weight
+    e^{−z²/2} dz/dt, normalised so that the weights sum to one.
     """
     # A centre outside the range of the nodes is moved to its edge. Sizes above 1 are reduced to 1,
     # because the Gaussian itself, of width 1, must be resolved, too.
-    centres_in_reach = np.clip(np.asarray(centres, dtype=float), -GAUSSIAN_REACH, GAUSSIAN_REACH)
+    all_centres = np.asarray(centres, dtype=float)
+    centres_in_reach = np.clip(all_centres, -GAUSSIAN_REACH, GAUSSIAN_REACH)
     capped_sizes = np.minimum(1.0, np.asarray(sizes, dtype=float))
     stretching = _Stretching(
         middles=centres_in_reach[:, None], widths=WIDTHS_PER_FEATURE * capped_sizes[:, None]
     )
+
     # Samples of z and of t(z), both ascending.
     z_samples = stretching.samples()
     t_samples = stretching.t(z_samples)
@@ -96,8 +98,10 @@ def focused_rule(
     t = np.arange(t_samples[0], t_samples[-1], step)
     nodes = np.interp(t, t_samples, z_samples)
     for _ in range(_NODE_NEWTON_STEPS):
-        nodes -= (stretching.t(nodes) - t) / stretching.slope(nodes)
-    weights = np.exp(-0.5 * nodes**2) / stretching.slope(nodes)
+        excess = stretching.t(nodes) - t
+        nodes -= excess / stretching.slope(nodes)
+
+    weights = np.exp(-0.5 * nodes**2) / stretching.slope(nodes)  # e^{−z²/2} dz/dt
     return GaussianRule(nodes, weights / weights.sum())
 
 

@@ -49,12 +49,24 @@ class Branch(ChiBranch[RSState]):
     def at_chi(
         self, log_chi: float, start: Array, step: float = QUADRATURE_STEP
     ) -> Solved[RSState]:
-        """Solve for the saddle at a given response χ of the weights, by Newton's method.
+        """Solve the equations of the branch at a given value of χ, by Newton's method.
 
-        A saddle is a solution of the replica-symmetric equations. ln χ is the first coordinate of a
-        point and is held fixed. `start`, (coordinates,), gives the first guess of the other
-        coordinates; its own ln χ is not used. `unknowns` of the result is the whole point, ln χ
-        included. `step` is the step of the quadrature.
+        The solutions at one density form a curve, the branch. χ, the scale of the cost v²/2χ of a
+        violation v, falls along the curve as the load grows, and so marks a point on it. ln χ is
+        the first coordinate of a point and is held fixed; all others are solved for.
+
+        Parameters
+        ----------
+        log_chi
+            ln χ.
+        start : (coordinates,)
+            A point near the solution. Its own ln χ is not used.
+        step
+            The step of the quadrature.
+
+        Returns
+        -------
+        The solution, whose `unknowns` are the whole point, ln χ included, (coordinates,).
         """
         chi = np.exp(log_chi)
         # The residual cannot become smaller than its rounding error.
@@ -88,27 +100,29 @@ class Branch(ChiBranch[RSState]):
         return 0.0
 
     def at_zero_entropy(self, start: Array) -> Solved[RSState]:
-        """Solve for the capacity: the saddle where the entropy Σ of separating choices is 0.
+        """Solve for the capacity: the point of the branch where the entropy Σ is 0.
 
-        A saddle is a solution of the replica-symmetric equations. Newton's method starts from
-        `start`, a point near the capacity, (coordinates,), and moves all its coordinates.
+        Σ is ln(number of separating choices of variables) per variable; at loads above the capacity
+        no choice separates any more. Newton's method starts from `start`, a point near the
+        capacity, (coordinates,), and moves all its coordinates.
         """
         entropy_of_all = binary_entropy(self.rho)  # H₂(ρ), the entropy of all choices of variables
 
-        # The branch has a saddle at each load, so there is one saddle equation fewer than
-        # coordinates. Σ = 0, relative to H₂(ρ), is the last equation.
+        # The branch has a solution at each load, because its equations are one fewer than the
+        # coordinates. Σ = 0, relative to H₂(ρ), is added as the last equation.
         def residual(state: RSState) -> Array:
-            """The errors of the saddle equations, followed by Σ/H₂(ρ)."""
+            """The errors of the equations of the branch, followed by Σ/H₂(ρ)."""
             return np.append(state.residual, state.entropy / entropy_of_all)
 
         def jacobian(state: RSState) -> Array:
-            """The derivatives of `residual` by the coordinates."""
+            """The derivatives of `residual` by the coordinates, a row for each equation."""
             return np.vstack([state.jacobian, state.entropy_gradient / entropy_of_all])
 
-        # The residual cannot become smaller than the rounding error of Σ, which depends on χ, the
-        # response of the weights. The χ of the start is close enough.
+        # The residual cannot become smaller than the rounding error of Σ, which depends on χ. The χ
+        # of the start is close enough.
         rounding = self._rounding_of_entropy(start[LOG_CHI]) / entropy_of_all
-        return Newton(tolerance=max(Newton.tolerance, rounding)).solve(
+        tolerance = max(Newton.tolerance, rounding)
+        return Newton(tolerance=tolerance).solve(
             lambda point: equations(point, self.rho, self.ensemble),
             start,
             self.ensemble.label(f"RS capacity at ρ = {self.rho:.10g}"),
@@ -159,17 +173,20 @@ class Branch(ChiBranch[RSState]):
 def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
     """Return a start for Newton's method near the beginning of the branch, (coordinates,).
 
-    The replica-symmetric solutions at one density ρ form a curve, the branch. It begins where the
-    response χ of the weights is infinite. For a large `chi` the start is right to leading order in
-    1/χ. It is encoded as `encode_point` describes.
+    The solutions of the theory at one density ρ (share of variables that a rule may use) form a
+    curve, the branch. It begins at the largest load that a typical choice of variables separates,
+    where χ, the scale of the cost v²/2χ of a violation v, is infinite. For a large `chi` the start
+    is right to leading order in 1/χ. It is encoded as `encode_point` describes.
     """
     # The threshold and the ceiling (the largest violation that is no error) are the same as for a
     # rule with all variables, in units of the length |w| of the weights.
     rule_of_all = gardner(ensemble)
 
-    # The overlap q₀ of the weights on two choices of variables, relative to ρ. Then V and F₀, the
-    # Lagrange multipliers of overlaps, relative to E, the multiplier of |w|².
+    # The overlap q₀ of two choices of variables (the scalar product of their weights, per variable)
+    # relative to ρ.
     overlap_over_rho = entrance_overlap(rho, ensemble)
+
+    # V and F₀, the Lagrange multipliers of overlaps, relative to E, the multiplier of |w|².
     patterns = _patterns_at_entrance(chi, rho, overlap_over_rho, rule_of_all)
     multipliers = _multiplier_ratios(patterns, ensemble)
     return encode_point(
@@ -226,27 +243,29 @@ def _multiplier_ratios(order: PatternParameters, ensemble: Ensemble) -> _Multipl
 
 
 def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
-    """Compute c = q₀/ρ, the correlation of the weights on two typical choices of ρN variables.
+    """Compute c, the correlation of the weights on two typical choices of ρN variables.
 
     It is taken at the Cover–Gardner load, the largest load that a typical choice separates. There
-    each choice has one separating weight vector left, and q₀ is the overlap of two of these. c is
-    the root, 0 < c < 1, of
+    each choice has one separating weight vector left. The weights of a variable that is in both
+    choices come from its fields in the two choices (what the data pull it by); r(c) is the
+    correlation of these fields. This gives an equation for c, 0 < c < 1:
 
         c = ρ r(c)            with weights of free sign,
         c = 2ρ J(r(c))        with weights of given sign.
 
-    r(c) is the correlation of the fields on a variable in two choices that both contain it. J
-    (`overlap_kernel`) is the mean product of the positive parts of two Gaussians.
+    J (`overlap_kernel`) is the mean product of the positive parts of two Gaussians.
     """
     if ensemble.plain:
-        return typical_overlap(rho)
+        return typical_overlap(rho)  # here r(c) = 2J(c), and no quadrature is needed
 
     def excess(c: float) -> float:
         """The right-hand side of the equation for c, minus c; positive at c = 0."""
         field_correlation = _field_correlation(c, ensemble)  # r(c)
         if ensemble.signed:
-            return rho * (2 * overlap_kernel(field_correlation)) - c
-        return rho * field_correlation - c
+            weight_correlation = 2 * overlap_kernel(field_correlation)
+        else:
+            weight_correlation = field_correlation
+        return rho * weight_correlation - c
 
     # The root can be closer to 1 than the quadrature resolves. The result only starts Newton's
     # method, so the largest overlap that is resolved is good enough in this case.
@@ -258,7 +277,8 @@ def entrance_overlap(rho: float, ensemble: Ensemble = PLAIN) -> float:
 def _field_correlation(overlap: float, ensemble: Ensemble) -> float:
     """Compute the correlation of the fields on a variable in two choices that both contain it.
 
-    The fields come from the corrections T of violated patterns. Their correlation is
+    The field of a variable is what the patterns pull its weight by. It comes from the corrections T
+    of violated patterns, and the correlation of the fields in the two choices is
 
         E[T T']/E[T²].
 
@@ -267,16 +287,16 @@ def _field_correlation(overlap: float, ensemble: Ensemble) -> float:
     the same in the second choice. `overlap` is the correlation of the two violations.
     """
     # E[T T'] = Σ_k f_k ∫Dz E[T | z]², where f_k is the share of class k and z the part of the
-    # violation that both choices share: given z, T and T' are independent.
-    all_variables = gardner(ensemble)
+    # violation that both choices have in common: given z, T and T' are independent.
+    rule_of_all = gardner(ensemble)  # the rule with all variables
     mean_product = 0.0
     for share, sign in ensemble.classes:
-        mean_violation = ensemble.margin + sign * all_variables.threshold
-        mean_product += share * _shared_square(mean_violation, overlap, all_variables.ceiling)
+        mean_violation = ensemble.margin + sign * rule_of_all.threshold
+        mean_product += share * _shared_square(mean_violation, overlap, rule_of_all.ceiling)
 
     # By Gardner's formula E[T²] = 1/α, where α is the capacity with all variables and free signs.
     # With given signs the capacity is half of that, and ½ is their saturation density.
-    load_of_free_signs = all_variables.load / ensemble.saturation_density
+    load_of_free_signs = rule_of_all.load / ensemble.saturation_density
     return load_of_free_signs * mean_product
 
 

@@ -151,10 +151,12 @@ class _Evaluated(NamedTuple):
 def equations(
     point: Array, rho: float, ensemble: Ensemble = PLAIN, step: float = QUADRATURE_STEP
 ) -> RSState:
-    """Evaluate the replica-symmetric saddle equations at a point: residual, Jacobian and more.
+    """Evaluate the equations of the theory at a point: errors, their derivatives, and results.
 
-    If the residual is zero, the point is a solution. Its load is then `alpha` of the result, and
-    `entropy` is ln(number of separating choices of variables) per variable.
+    The theory describes a large random problem by a few unknowns, the order parameters, which must
+    fulfil a set of equations (the replica-symmetric saddle equations). If all errors (`residual` of
+    the result) are zero, the point is a solution. Its load, patterns per variable, is then `alpha`,
+    and `entropy` is ln(number of separating choices of variables) per variable.
 
     Parameters
     ----------
@@ -163,26 +165,27 @@ def equations(
     rho
         The density ρ, the share of variables chosen.
     ensemble
-        The kind of patterns and weights.
+        The kind of patterns and weights: balance, margin, errors allowed, signs.
     step
         Step of the quadrature.
 
     Returns
     -------
     RSState
-        All values at the point, as plain numbers and arrays. Gradients and the columns of the
-        Jacobian are derivatives by the coordinates.
+        All values at the point, as plain numbers and arrays. The Jacobian has a row for each
+        equation. Its columns, and the components of gradients, are derivatives by the coordinates.
     """
     _check_coordinates(point)
 
     # The coordinates become Duals, numbers that carry their gradient by the coordinates. Everything
     # computed from a Dual is a Dual.
-    evaluated = _evaluate(independent(point), rho, ensemble, step)
+    coordinates = independent(point)
+    evaluated = _evaluate(coordinates, rho, ensemble, step)
     load = evaluated.values.alpha
     errors = _residual(evaluated)
     entropy = _entropy(evaluated)
 
-    # The result has values and gradients in separate fields.
+    # In the result values and gradients are separate fields.
     alpha = float(load.value)
     return RSState(
         alpha=alpha,
@@ -213,16 +216,23 @@ def _check_coordinates(point: Array) -> None:
 def _evaluate(
     coordinates: Sequence[Numbers], rho: Numbers, ensemble: Ensemble, step: float
 ) -> _Evaluated:
-    """Compute order parameters, averages, load and multipliers at a point of the solver.
+    """Compute all quantities that the equations at a point are made of.
+
+    These are, in order: the order parameters of the point; averages over the variables, which are
+    chosen or not; averages over the patterns, which are satisfied or violated; and load and
+    Lagrange multipliers, which follow from the averages.
 
     `coordinates` are the coordinates of the point (`decode_point`), `rho` is the density, and
     `step` the step of the quadrature. If coordinates or density are Duals, the results carry their
     derivatives.
     """
     coords = decode_point(coordinates, rho, ensemble)
+
     variable_averages = variable_means(coords.supports, step, ensemble.signed)
+
     laws_of_classes = class_laws(ensemble, coords.patterns, step)
     pattern_averages = pattern_means(laws_of_classes, ensemble, rho)
+
     return _Evaluated(
         ensemble=ensemble,
         coords=coords,
@@ -234,10 +244,10 @@ def _evaluate(
 
 
 def _order_parameters(evaluated: _Evaluated) -> OrderParameters:
-    """Collect the order parameters and multipliers of a point as plain numbers.
+    """Collect the order parameters and Lagrange multipliers of a point as plain numbers.
 
-    `coords` has those that follow directly from the coordinates, `values` those that need averages.
-    Most of them are Duals, numbers with a gradient; `.value` is the number alone.
+    Most of them are Duals, numbers with a gradient; `.value` is the number alone. `coords` has
+    those that follow directly from the coordinates of the point, `values` those that need averages.
     """
     coords = evaluated.coords
     values = evaluated.values
@@ -315,16 +325,18 @@ def _weights_mode(evaluated: _Evaluated) -> float:
 
 
 def _mixed_mode(evaluated: _Evaluated) -> float:
-    """Compute the stability product of perturbations that are mixed; it is stable below 1:
+    """Compute the factor by which a small perturbation of the mixed kind grows, stable below 1:
 
         (α/χ)⟨−g''p₊⟩⟨f''p⟩/E.
 
-    The perturbed quantity is the overlap of the weights of two supports (choices of variables).
-    Mixed means that the perturbation depends on which weight vector is taken on one of the
-    supports, but not on the other. α is the load, χ the response, and E the multiplier of the norm
-    of the weights. p₊ is the probability that a pattern is exactly at the margin, p the probability
-    that a variable is chosen, and g'' and f'' are the second derivatives of their log-weights by
-    their fields.
+    The perturbed quantity is the overlap of two supports (choices of variables): the scalar product
+    of their weights, per variable. Mixed means that the perturbation depends on which separating
+    weight vector is taken on one of the supports, but not on the other.
+
+    ⟨·⟩ are averages over patterns and over variables. p₊ is the probability that a pattern is
+    exactly at the margin, p the probability that a variable is chosen, and g'' and f'' are the
+    second derivatives of their log-weights by their fields. α is the load, χ the scale of the cost
+    v²/2χ of a violation v, and E the Lagrange multiplier of the norm of the weights.
     """
     alpha = evaluated.values.alpha.value
     E = evaluated.values.E.value
@@ -340,29 +352,31 @@ def _mixed_mode(evaluated: _Evaluated) -> float:
 def _residual(evaluated: _Evaluated) -> list[Dual]:
     """Collect the relative errors of the saddle equations, each a Dual with its gradient.
 
-    The order is: share of chosen variables, norm and overlap, F₀, V, then threshold and share of
-    errors if these are unknown. There is one equation fewer than coordinates, because the solutions
-    at one density form a line, with one point for each load.
+    The saddle equations determine the order parameters, the unknowns of the theory. Their order is:
+    share of chosen variables, norm and overlap, F₀, V, then threshold and share of errors if these
+    are unknown. There is one equation fewer than coordinates, because the solutions at one density
+    form a curve, with one point for each load.
     """
     values = evaluated.values
     coords = evaluated.coords
     ensemble = evaluated.ensemble
     pattern_averages = evaluated.pattern_averages
-    errors = [
-        # The share of variables chosen is ρ.
-        _chosen_error(evaluated.variable_averages, coords.rho),
-        # The norm of the weights is ρ, and the overlap of the weights on two choices is q₀.
-        _norm_and_overlap_error(values, coords),
-        # F₀, the multiplier of q₀, equals an average over the patterns.
-        values.F0_of_patterns / values.F0 - 1,
-        # So does V = F₁ − F₀, where F₁ is the multiplier of the overlap within a choice.
-        _V_error(values),
-    ]
+    # The share of variables chosen is ρ.
+    chosen_error = _chosen_error(evaluated.variable_averages, coords.rho)
+    # The norm of the weights (squared length per variable) is ρ, and the overlap of two choices of
+    # variables (scalar product of their weights, per variable) is q₀.
+    norm_and_overlap_error = _norm_and_overlap_error(values, coords)
+    # F₀, the Lagrange multiplier of q₀, equals an average over the patterns.
+    F0_error = values.F0_of_patterns / values.F0 - 1
+    # V = F₁ − F₀ equals another average; F₁ is the multiplier of the overlap within a choice.
+    V_error = _V_error(values)
+    errors = [chosen_error, norm_and_overlap_error, F0_error, V_error]
+
     if ensemble.free_threshold:
         # At the best threshold the classes balance: Σ_c σ_c f_c ∫Dz R₁ = 0, with the mean
-        # correction R₁ of the patterns of class c, its share f_c and its sign σ_c = ±1. Corrections
-        # are of the order of √ρ.
-        errors.append(pattern_averages.correction_by_sign / float(np.sqrt(coords.rho)))
+        # correction R₁ of the patterns of class c, its share f_c and its sign σ_c = ±1.
+        size_of_corrections = float(np.sqrt(coords.rho))  # their order of magnitude
+        errors.append(pattern_averages.correction_by_sign / size_of_corrections)
     if ensemble.error_rate:
         # The share of errors equals the error rate allowed.
         errors.append(pattern_averages.wrong / ensemble.error_rate - 1)
@@ -419,28 +433,30 @@ def _entropy(evaluated: _Evaluated) -> Dual:
 
         Σ = α ∂Σ/∂α + ∫Dz ln(1 + e^{−K}B) + Kρ + ½[(E − F₁)ρ − F₁χ + F₀q₀].
 
-    α is the load, ρ the density, q₀ the overlap of the weights on two choices of variables and χ
-    the response of the weights. K, E, F₁ and F₀ are the Lagrange multipliers of ρ, of the norm of
-    the weights and of their overlaps within a choice and between two choices. e^{−K}B is the weight
-    of a chosen variable; a variable that is not chosen has the weight 1.
+    α is the load (patterns per variable) and ρ the density (share of variables chosen). e^{−K}B are
+    the odds that a variable is chosen, given the Gaussian number z that the patterns act on it by.
+    q₀ is the overlap of the weights on two choices, and χ the scale of the cost v²/2χ of a
+    violation v. K, E, F₁ and F₀ are Lagrange multipliers: of ρ, of the norm of the weights, and of
+    their overlaps within a choice and between two choices.
     """
     coords = evaluated.coords
     values = evaluated.values
-    # The term of the patterns, in which Σ is linear.
-    pattern_term = values.alpha * values.entropy_by_alpha
-    # The term of the variables, ∫Dz ln(1 + e^{−K}B).
-    variable_term = evaluated.variable_averages.log_partition
+    # Σ is linear in α; ∂Σ/∂α is the mean log-weight of a pattern, plus a term of allowed errors.
+    pattern_term = values.alpha * values.entropy_by_alpha  # α ∂Σ/∂α
+    variable_term = evaluated.variable_averages.log_partition  # ∫Dz ln(1 + e^{−K}B)
+    price_term = coords.K * coords.rho  # Kρ
     # The bracket equals dρ − F₀s² − F₁χ with d = E − F₁ + F₀ and s² = ρ − q₀. This form avoids Eρ
     # and F₁ρ, two large terms that nearly cancel where χ is small.
-    order_terms = values.d * coords.rho - values.F0 * coords.s2 - values.F1 * coords.chi
-    return pattern_term + variable_term + coords.K * coords.rho + 0.5 * order_terms
+    bracket = values.d * coords.rho - values.F0 * coords.s2 - values.F1 * coords.chi
+    return pattern_term + variable_term + price_term + 0.5 * bracket
 
 
 def entropy_by_rho(point: Array, rho: float, ensemble: Ensemble = PLAIN) -> float:
-    """Compute ∂Σ/∂ρ at a saddle: the derivative of the entropy by the density ρ, at fixed load α.
+    """Compute ∂Σ/∂ρ: how the number of separating choices grows with the number of variables used.
 
-    Σ is ln(number of separating choices of ρN variables) per variable. `point` is a solution of the
-    saddle equations, (coordinates,), encoded as for `equations`.
+    Σ, the entropy, is ln(number of separating choices of ρN variables) per variable. Its derivative
+    by the density ρ is taken at fixed load α. `point` is a solution of the saddle equations,
+    (coordinates,), encoded as for `equations`.
     """
     # Only ρ is a Dual, a number with a gradient, so every gradient has one component, d/dρ. The
     # coordinates can be kept fixed, because at a saddle Σ is stationary in the order parameters.
@@ -450,9 +466,10 @@ def entropy_by_rho(point: Array, rho: float, ensemble: Ensemble = PLAIN) -> floa
 
     # The load is computed from the coordinates and ρ, and changes with ρ. The gradient of Σ is
     # therefore the total derivative dΣ/dρ = ∂Σ/∂ρ + ∂Σ/∂α·dα/dρ. The result is its first term.
-    (total_slope,) = _entropy(evaluated).gradient
+    (total_slope,) = _entropy(evaluated).gradient  # dΣ/dρ
     (load_slope,) = values.alpha.gradient  # dα/dρ
-    return float(total_slope - values.entropy_by_alpha.value * load_slope)
+    entropy_by_alpha = values.entropy_by_alpha.value  # ∂Σ/∂α
+    return float(total_slope - entropy_by_alpha * load_slope)
 
 
 def _load_below_gardner(

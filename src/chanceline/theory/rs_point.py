@@ -71,17 +71,18 @@ class Coordinates(NamedTuple):
 
 
 def decode_point(coordinates: Sequence[Numbers], rho: Numbers, ensemble: Ensemble) -> Coordinates:
-    """Return the order parameters at a point of the solver; `encode_point` is the inverse.
+    """Decode the unknowns of Newton's method into order parameters; inverse of `encode_point`.
 
-    The coordinates may be any real numbers, so that Newton's method can move freely: a positive
+    The order parameters are the few numbers that describe a large random problem in the theory.
+    Their coordinates may be any real numbers, so that Newton's method can move freely: a positive
     quantity is encoded by its logarithm, and a share between 0 and 1 by its logit. The coordinates
     are, in this order,
 
-        ln χ          χ > 0, the response of the weights,
-        logit(q₀/ρ)   0 < q₀ < ρ, the overlap of the weights on two choices of variables,
-        K             the price of choosing a variable,
-        ln(V/d)       V, d > 0 with V + d = E, the multiplier of the norm of the weights,
-        ln(F₀/E)      F₀ > 0, the multiplier of q₀,
+        ln χ          χ > 0: a violation v of a constraint is corrected at the cost v²/2χ,
+        logit(q₀/ρ)   0 < q₀ < ρ, the overlap (scalar product per variable) of two choices' weights,
+        K             the price of choosing a variable: its odds have the factor e^{−K},
+        ln(V/d)       V, d > 0, where E = V + d is the Lagrange multiplier of |w|²,
+        ln(F₀/E)      F₀ > 0, the Lagrange multiplier of q₀,
         b             the threshold of the rule, only if the ensemble leaves it free,
         ln t*         v* = √ρ t* is the largest violation that is no error, only with errors.
 
@@ -89,21 +90,25 @@ def decode_point(coordinates: Sequence[Numbers], rho: Numbers, ensemble: Ensembl
     derivatives.
     """
     logit_q0_over_rho = coordinates[LOGIT_Q0]
-    logit_V_over_E = coordinates[LOG_V_OVER_D]  # equal to ln(V/d), because V + d = E
+    # logit(V/E) = ln(V/(E − V)) is equal to ln(V/d), because V + d = E.
+    logit_V_over_E = coordinates[LOG_V_OVER_D]
+
     threshold: Numbers = 0.0  # if it is not free
     if ensemble.free_threshold:
         threshold = coordinates[THRESHOLD]
     ceiling: Numbers = np.inf  # v*, infinite if no errors are allowed
     if ensemble.error_rate:
         ceiling = sqrt(rho) * exp(coordinates[LOG_CEILING])
+
+    # 1 − expit(x) is written expit(−x), which does not cancel.
     return Coordinates(
         rho=rho,
         chi=exp(coordinates[LOG_CHI]),
         q0=rho * expit(logit_q0_over_rho),
-        s2=rho * expit(-logit_q0_over_rho),  # ρ − q₀, because 1 − expit(x) = expit(−x)
+        s2=rho * expit(-logit_q0_over_rho),  # ρ − q₀
         K=coordinates[K_INDEX],
         V_over_E=expit(logit_V_over_E),
-        d_over_E=expit(-logit_V_over_E),
+        d_over_E=expit(-logit_V_over_E),  # 1 − V/E
         F0_over_E=exp(coordinates[LOG_F0_OVER_E]),
         threshold=threshold,
         ceiling=ceiling,
@@ -181,26 +186,30 @@ def evaluate_point(
     pattern_averages: PatternMeans,
     variable_averages: VariableMeans,
 ) -> PointValues:
-    """Compute load and multipliers at a point, and the averages that the saddle equations compare.
+    """Compute load and multipliers at a point, and averages that the equations compare with them.
 
-    `coords` has the order parameters that follow directly from the coordinates of the point. The
-    load and the scale E of the multipliers follow from these and from the averages over patterns
-    and over variables.
+    A point of the solver has the unknowns of the theory, the order parameters. `coords` has those
+    that follow directly from the coordinates of the point. Two of the equations (the saddle
+    equations of the theory) are solved here and hold at every point: one gives the load α, the
+    other the Lagrange multiplier E of the norm of the weights. The remaining equations ask that
+    some of the results are equal, and are compared by the caller.
     """
-    # Two saddle equations are solved here, for the load α and for E (χE = ρ₊, where ρ₊ is the share
-    # of variables with a nonzero weight). They hold at every point.
-    nonzero = _nonzero_share(coords, ensemble, variable_averages)  # ρ₊
-    alpha = _load(nonzero, pattern_averages)
-    E = nonzero / coords.chi
+    # The two equations that are solved: the load, and χE = ρ₊.
+    nonzero_share = _nonzero_share(coords, ensemble, variable_averages)  # ρ₊
+    alpha = _load(nonzero_share, pattern_averages)
+    E = nonzero_share / coords.chi
+
+    # The other multipliers are known relative to E.
     V = E * coords.V_over_E
     F0 = E * coords.F0_over_E
 
-    alpha_over_chi2 = alpha / square(coords.chi)
     # ∂Σ/∂α is the mean log-weight of a pattern plus (price of an error)·(error rate).
     price = _price(coords, ensemble)
     entropy_by_alpha = pattern_averages.log_mean_weight + price * ensemble.error_rate
+
+    alpha_over_chi2 = alpha / square(coords.chi)
     return PointValues(
-        nonzero=nonzero,
+        nonzero=nonzero_share,
         E=E,
         V=V,
         d=E * coords.d_over_E,

@@ -135,32 +135,37 @@ class _Layout:
 
 
 def pack_order(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array:
-    """Encode order parameters with k steps of breaking as a point of the solver, (coordinates,).
+    """Encode order parameters as a vector of unknowns for Newton's method, (coordinates,).
 
+    The order parameters are the few numbers that describe a large random problem in the theory.
+    Supports (choices of variables) fall into groups, and these into larger groups, on k levels.
     The coordinates may be any real numbers, so that Newton's method can move freely: a positive
     quantity is encoded by its logarithm, and an increasing sequence by the logarithms of its
     differences. In this order they are
 
-        ln χ                         the response,
-        K − ½ ln(E/d)                the switch,
-        ln p₀/(ρ − p_k), …           overlaps p₀, p₁ − p₀, …, (k + 1,), relative to ρ − p_k,
-        ln x₁, …, ln x_k             break points, (k,),
-        ln d                         d = E − F₁ + G_k,
-        ln G₀, ln(G₁ − G₀), …        multipliers of the overlaps, (k + 1,),
-        b                            the threshold, only if it is free.
+        ln χ                    χ > 0: a violation v of a constraint is corrected at the cost v²/2χ,
+        K − ½ ln(E/d)           the switch, K the price of a variable, E the multiplier of |w|²,
+        ln p₀/(ρ − p_k), …      overlaps p₀, p₁ − p₀, …, (k + 1,), relative to ρ − p_k,
+        ln x₁, …, ln x_k        break points, (k,): the sizes of the groups,
+        ln d                    d = E − F₁ + G_k,
+        ln G₀, ln(G₁ − G₀), …   Lagrange multipliers of the overlaps, (k + 1,),
+        b                       the threshold, only if it is free.
 
-    `RSBOrder` explains the letters; ρ (`rho`) is the density of chosen variables. `_unpack_order`
-    is the inverse.
+    An overlap is the scalar product of the weights of two supports, per variable, by the level of
+    their smallest common group. ρ (`rho`) is the density, the share of variables chosen.
+    `_unpack_order` is the inverse, and `_Layout` has the position of each coordinate.
     """
     # d and `switch` replace F₁ and K. Their meaning: a variable in a field u is chosen with the
     # log-odds u²/2d − switch, and then has the mean weight u/d.
     d = order.E - order.F1 + order.G[-1]
     switch = order.K - 0.5 * np.log(order.E / d)
+
+    # Increasing sequences become differences, which are positive.
     overlap_parts = np.diff(np.array(order.p), prepend=0.0)  # p₀, p₁ − p₀, …, (k + 1,)
     overlap_shares = overlap_parts / (rho - order.p[-1])  # relative to ρ − p_k
     multiplier_parts = np.diff(np.array(order.G), prepend=0.0)  # G₀, G₁ − G₀, …, (k + 1,)
 
-    # E is not a coordinate, because it is always ρ/χ. `_Layout` has the position of each.
+    # E is not a coordinate, because it is always ρ/χ.
     coordinates = [
         np.log(order.chi),
         switch,
@@ -190,15 +195,17 @@ class _UnpackedOrder(NamedTuple):
 
 
 def _unpack_order(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _UnpackedOrder:
-    """Decode a point of the solver, (coordinates,), into order parameters; inverse of `pack_order`.
+    """Decode the unknowns of Newton's method into order parameters; inverse of `pack_order`.
 
-    `rho` is the density of chosen variables, and `steps` the number of steps of breaking. Raises
-    OutsideDomain, which makes Newton's method take a shorter step, if the point has no meaning.
+    `pack_order` explains the coordinates of `point`, (coordinates,), and the letters. `rho` is the
+    density, the share of variables chosen, and `steps` is k, the number of levels of groups into
+    which choices of variables fall. Raises OutsideDomain, which makes Newton's method take a
+    shorter step, if the point has no meaning.
     """
     check_logarithms(point)
     layout = _Layout(steps)
     chi = float(np.exp(point[layout.log_chi]))
-    E = rho / chi  # this saddle equation is solved here
+    E = rho / chi  # one of the equations of the theory; it holds at every point
     d = float(np.exp(point[layout.log_d]))
     switch = float(point[layout.switch])
     breaks = np.exp(point[layout.log_breaks])  # x₁ … x_k
@@ -206,7 +213,12 @@ def _unpack_order(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _
 
     multiplier_parts = np.exp(point[layout.log_G_parts])  # G₀, G₁ − G₀, …
     multipliers = np.cumsum(multiplier_parts)  # G₀ … G_k
-    overlaps = _overlaps_of_shares(np.exp(point[layout.log_shares]), rho)  # p₀ … p_k
+    overlap_shares = np.exp(point[layout.log_shares])  # of p₀, p₁ − p₀, … relative to ρ − p_k
+    overlaps = _overlaps_of_shares(overlap_shares, rho)  # p₀ … p_k
+    threshold = 0.0  # if it is not free
+    if ensemble.free_threshold:
+        threshold = float(point[layout.threshold])
+
     order = RSBOrder(
         chi=chi,
         K=switch + 0.5 * np.log(E / d),  # because switch = K − ½ ln(E/d)
@@ -215,7 +227,7 @@ def _unpack_order(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _
         p=tuple(overlaps.tolist()),
         G=tuple(multipliers.tolist()),
         x=tuple(breaks.tolist()),
-        threshold=float(point[layout.threshold]) if ensemble.free_threshold else 0.0,
+        threshold=threshold,
     )
     return _UnpackedOrder(
         order=order,
@@ -265,8 +277,9 @@ def _averages_at(
 ) -> _Averages:
     """Compute the averages over patterns and over variables that the saddle equations need.
 
-    They are taken at the order parameters `unpacked` and the density ρ (`rho`). Their grids are
-    finer by the factor `fineness`.
+    The saddle equations determine the order parameters, the unknowns of the theory. `unpacked` has
+    trial values of these, at which the averages are taken, and `rho` is the density ρ. The averages
+    are integrals on grids, which are finer than usual by the factor `fineness`.
     """
     # The two averaging functions cache their results, so their arguments must be hashable: tuples
     # (the fields of `order`) and numbers instead of arrays.
@@ -274,8 +287,9 @@ def _averages_at(
     variables = broken_variable_means(
         multipliers=order.G, breaks=order.x, d=unpacked.d, switch=unpacked.switch, fineness=fineness
     )
+
+    # The patterns: one record of means for each class, in the order of `classes`.
     classes = ensemble.offsets(rho, order.threshold)
-    # One record of means for each class of patterns.
     means_of_class = [
         broken_class_means(
             overlaps=order.p,
@@ -287,10 +301,9 @@ def _averages_at(
         )
         for pattern_class in classes
     ]
+    shares_of_classes = [pattern_class.share for pattern_class in classes]
     return _Averages(
-        patterns=_sum_over_classes(
-            [pattern_class.share for pattern_class in classes], means_of_class
-        ),
+        patterns=_sum_over_classes(shares_of_classes, means_of_class),
         variables=variables,
         correction_by_sign=_correction_by_sign(classes, means_of_class),
     )
@@ -414,11 +427,12 @@ class RSBBranch(ChiBranch[RSBState]):
     ensemble: Ensemble = PLAIN
 
     def equations(self, point: Array, fineness: float = 1.0) -> RSBState:
-        """Evaluate the saddle equations with k steps of breaking at a point.
+        """Evaluate the equations of the theory with groups of supports at a point.
 
-        If `residual` of the result, the relative errors of the equations, is zero, the point is a
-        solution. Then `alpha` is its load (patterns per variable), and `entropy` is ln(number of
-        separating supports) per variable.
+        A support is a choice of variables. The supports that separate the classes fall into groups
+        within groups, on k levels (k = `steps`). If `residual` of the result, the relative errors
+        of the equations, is zero, the point is a solution. Then `alpha` is its load (patterns per
+        variable), and `entropy` is ln(number of separating supports) per variable.
 
         Parameters
         ----------
@@ -427,11 +441,13 @@ class RSBBranch(ChiBranch[RSBState]):
         fineness
             The grids of the averages are finer by this factor.
         """
+        # The order parameters at this point, and the averages that the equations need.
         unpacked = _unpack_order(point, self.rho, self.steps, self.ensemble)
         averages = _averages_at(unpacked, self.rho, self.ensemble, fineness)
         patterns = averages.patterns
         variables = averages.variables
 
+        # What follows from the averages.
         alpha = self._load(averages)
         entropy = _entropy(unpacked, averages, self.rho, alpha)
         replicons = _replicons(alpha, averages)
@@ -470,11 +486,13 @@ class RSBBranch(ChiBranch[RSBState]):
     def _residual(
         self, unpacked: _UnpackedOrder, averages: _Averages, alpha: float, entropy: float
     ) -> Array:
-        """Collect the relative errors of the saddle equations with k steps of breaking.
+        """Collect the relative errors of the equations for the order parameters, (equations,).
 
-        The order is: share of chosen variables, norm, d, multipliers (k + 1), overlaps (k), the
+        The order parameters are the unknowns of the theory in which supports (choices of variables)
+        fall into groups, on k levels. Their equations are those of, in this order, the share of
+        chosen variables, the norm of the weights, d, the multipliers (k + 1), the overlaps (k), the
         threshold if it is free, and the break points (k). `alpha` is the load at this point, and
-        `entropy` is the entropy of separating supports (choices of variables).
+        `entropy` is ln(number of separating supports) per variable.
         """
         errors = [
             self._chosen_error(averages.variables),
@@ -485,8 +503,9 @@ class RSBBranch(ChiBranch[RSBState]):
         ]
         if self.ensemble.free_threshold:
             # At the best threshold the mean corrections of the two classes balance: their sum, with
-            # the opposite signs of the classes, is 0. Corrections are of the order of √ρ.
-            errors.append(averages.correction_by_sign / np.sqrt(self.rho))
+            # the opposite signs of the classes, is 0.
+            size_of_corrections = np.sqrt(self.rho)  # their order of magnitude
+            errors.append(averages.correction_by_sign / size_of_corrections)
         # The equations of the break points must be last: `solve_with` removes them from the end if
         # the break points are held.
         break_errors = self._break_errors(unpacked, averages, alpha, entropy)
@@ -531,15 +550,17 @@ class RSBBranch(ChiBranch[RSBState]):
     def _break_errors(
         self, unpacked: _UnpackedOrder, averages: _Averages, alpha: float, entropy: float
     ) -> list[float]:
-        """Return the relative errors of the saddle equations of the k break points x₁ … x_k.
+        """Return the relative errors of the equations of the k break points x₁ … x_k.
 
-        The entropy of separating supports is stationary in x_i where
+        Supports (choices of variables) fall into groups on k levels; the break point x_i gives the
+        size of the groups on level i. The entropy Σ, ln(number of separating supports) per
+        variable, must be stationary in each x_i. This is so where
 
             S_i − S_{i−1} = ½x_i(G_i p_i − G_{i−1} p_{i−1}).
 
         S_i = α·(mean log-weight of a pattern) + (mean log-weight of a variable) on level i = 0 … k,
-        with the load α. p_i is the overlap of two supports on level i, and G_i its multiplier.
-        `entropy` is the entropy Σ, computed on the top level k.
+        with the load α. p_i is the overlap of two supports whose smallest common group is on level
+        i, and G_i the Lagrange multiplier of p_i. `entropy` is Σ, computed on the top level k.
         """
         if not self.steps:
             return []  # without steps there are no break points
@@ -548,7 +569,8 @@ class RSBBranch(ChiBranch[RSBState]):
 
         # The equations of x₁ … x_{k−1}, which have the levels 0 … k − 1.
         left_sides = np.diff(log_weights[:-1])  # S_i − S_{i−1}, i = 1 … k − 1
-        right_sides = 0.5 * unpacked.breaks[:-1] * np.diff(overlap_terms[:-1])
+        overlap_differences = np.diff(overlap_terms[:-1])  # G_i p_i − G_{i−1} p_{i−1}
+        right_sides = 0.5 * unpacked.breaks[:-1] * overlap_differences
         errors_below_top = left_sides / right_sides - 1
 
         # In the equation of x_k large terms nearly cancel, so another one takes its place. On the
@@ -569,10 +591,11 @@ class RSBBranch(ChiBranch[RSBState]):
         hold_breaks: bool = False,
         fineness: float = 1.0,
     ) -> Solved[RSBState]:
-        """Solve for a saddle by Newton's method, with some coordinates of the point held fixed.
+        """Solve the equations of the theory by Newton's method, with some unknowns held fixed.
 
-        There is one saddle equation fewer than coordinates. The caller must therefore hold one
-        coordinate or give one more equation.
+        The unknowns are the coordinates of a point, (coordinates,). The equations are one fewer:
+        their solutions form a curve, with one point for each load. The caller must therefore hold
+        one coordinate or give one more equation.
 
         Parameters
         ----------
@@ -607,14 +630,16 @@ class RSBBranch(ChiBranch[RSBState]):
             errors = state.residual
             if hold_breaks:
                 # The equations of the break points come last, one for each step.
-                errors = errors[: len(errors) - self.steps]
+                n_other_equations = len(errors) - self.steps
+                errors = errors[:n_other_equations]
             if extra_equation is not None:
                 errors = np.append(errors, extra_equation(state))
             return errors
 
+        start_of_free = np.array(point)[free_coordinates]
         solved = Newton(tolerance=RSB_TOLERANCE, step_tolerance=1e-5).solve(
             lambda free_values: self.equations(whole_point(free_values), fineness),
-            np.array(point)[free_coordinates],
+            start_of_free,
             self.ensemble.label(f"{name} at ρ = {self.rho:.10g}"),
             residual=residual,
         )
@@ -645,21 +670,29 @@ class RSBBranch(ChiBranch[RSBState]):
     def at_load(
         self, alpha: float, start: Array, fineness: float = 1.0, *, hold_breaks: bool = False
     ) -> Solved[RSBState]:
-        """Solve for the saddle with k steps of breaking at a given load α, by Newton's method.
+        """Solve the equations with groups of supports at a given load α, by Newton's method.
 
-        `start` is a point near the saddle, (coordinates,). With `hold_breaks` the break points keep
-        their values of `start`. The grids of the averages are finer by the factor `fineness`.
+        A support is a choice of variables, and the load is patterns per variable. `start` is a
+        point near the solution, (coordinates,). With `hold_breaks` the sizes of the groups (break
+        points) keep their values in `start`, and their equations are left out. The grids of the
+        averages are finer than usual by the factor `fineness`.
         """
         # α lies between ρα_c, up to which a typical choice of variables separates, and α_c, the
         # capacity with all variables. The error of the load is taken relative to the distance from
         # the nearer of these two.
         load_of_all = gardner(self.ensemble).load  # α_c
-        scale = min(alpha - self.rho * load_of_all, load_of_all - alpha)
+        load_of_typical = self.rho * load_of_all  # ρα_c
+        scale = min(alpha - load_of_typical, load_of_all - alpha)
+
+        def load_error(state: RSBState) -> float:
+            """The equation "the load is α", as a relative error."""
+            return (state.alpha - alpha) / scale
+
         return self.solve_with(
             start,
             held=(),
             name=f"{self.steps} step(s) of breaking at α = {alpha:.10g}",
-            extra_equation=lambda state: (state.alpha - alpha) / scale,
+            extra_equation=load_error,
             hold_breaks=hold_breaks,
             fineness=fineness,
         )

@@ -46,41 +46,43 @@ def pattern_recursion(  # noqa: PLR0913
     offset: float = 0.0,
     fineness: float = 1.0,
 ) -> tuple[PatternLaw, Recursion]:
-    """Compute the log-weight g_i(u) of a pattern of one class, on levels i = 0 … k of breaking.
+    """Compute the log-weight g_i(u) of a pattern of one class, on levels i = 0 … k of groups.
 
     Choices of variables (supports) fall into groups within groups; the groups on level k are the
-    smallest. u is the part of a pattern's field that the supports of one group on level i share.
-    The function g_k has a formula, and the functions below follow from Parisi's recursion.
+    smallest. Each support has a rule, which violates the constraint of the pattern (a sample) by v.
+    u is the part of v that is the same for all supports of one group on level i. The weight of a
+    pattern falls with its violation. g_k has a formula (`pattern_law`), and the functions on the
+    lower levels follow from it by averages (`recurse`).
 
     Parameters
     ----------
     overlaps : (k + 1,)
         Overlaps p₀ < … < p_k < ρ of the weights on two supports, by level: the variances of u.
     breaks : (k,)
-        Break points 0 < x₁ < … < x_k < 1.
+        Break points 0 < x₁ < … < x_k < 1, the sizes of the groups: exponents in the averages.
     chi
-        χ > 0, the response: a violation v > 0 of a constraint has the weight e^{−v²/2χ}.
+        χ > 0: a violation v > 0 has the weight e^{−v²/2χ}.
     rho
         ρ, the share of variables that are chosen. It is also |w|² per variable.
     offset
-        Mean of the field of the class.
+        Mean of the violation in this class.
     fineness
         Grids are finer by this factor.
 
     Returns
     -------
     top_law
-        The law of a pattern on level k, at the nodes of its grid.
+        Weight and correction of a pattern on level k, at the nodes of its grid.
     recursion
         g_i, its slope and the weights (the distribution of u) on the grid of each level.
     """
-    s2 = rho - overlaps[-1]  # s², the variance of the part of the field that no group shares
+    s2 = rho - overlaps[-1]  # s², the variance of v around u within a smallest group
     increasing = np.all(np.diff(overlaps, prepend=0.0) > 0)  # 0 < p₀ < … < p_k
     if not (chi > 0 and s2 > 0 and increasing):
         raise OutsideDomain("χ > 0 and 0 < p₀ < … < p_k < ρ are needed")
 
     # Grids are centred at u = 0, the boundary between satisfied and violated patterns. They must
-    # cover the field, whose mean is `offset`.
+    # cover the distribution of u, whose mean is `offset`.
     reach = FIELD_REACH * np.sqrt(overlaps[-1]) + abs(offset)
     grids = _pattern_grids(
         overlaps=overlaps, breaks=breaks, s2=s2, chi=chi, reach=reach, fineness=fineness
@@ -104,13 +106,15 @@ def pattern_recursion(  # noqa: PLR0913
 def _pattern_grids(  # noqa: PLR0913
     overlaps: Array, breaks: Array, s2: float, chi: float, *, reach: float, fineness: float
 ) -> list[Grid]:
-    """Return grids of the field u of a pattern up to ±`reach`, one for each level 0 … k.
+    """Return grids of u from −`reach` to `reach` for numerical integrals, one per level 0 … k.
 
-    `overlaps` has the variances of u by level, (k + 1,), and `breaks` the break points, (k,). A
-    pattern has the violation v ~ N(u, s²); its weight is e^{−v²/2χ} if v > 0 and 1 otherwise. Grids
-    are finer by the factor `fineness`.
+    u is what is known of the violation v of a pattern on a level. `overlaps` has its variances by
+    level, (k + 1,), and `breaks` the break points, (k,), which are exponents in the integrals. On
+    the top level v ~ N(u, s²), and the weight of the pattern is e^{−v²/2χ} if v > 0 and 1
+    otherwise. Grids are finer than usual by the factor `fineness`.
     """
-    # Below the top level the Gaussians between levels are the narrowest structure.
+    # Below the top level only Gaussians (the distribution of u on one level, given u on the level
+    # below) limit the step.
     steps_of_gaussians = gaussian_steps(overlaps) / fineness  # (k + 1,)
     lower_grids = [uniform_grid(reach, step) for step in steps_of_gaussians[:-1]]
 
@@ -118,12 +122,13 @@ def _pattern_grids(  # noqa: PLR0913
     # Around u = 0 A starts to fall from 1 over the width s of v, and the steps must be short.
     edge_width = np.sqrt(s2)  # s
     # At larger u A decays like the Gaussian e^{−u²/2(s² + χ)}, the mean of e^{−v²/2χ} over v. This
-    # makes the product narrower than the first Gaussian.
+    # makes the product narrower, and its step shorter, by the factor `narrowing`.
     narrowing = _narrowing_by_patterns(overlaps, breaks, decay_variance=s2 + chi)
+    coarse_step = steps_of_gaussians[-1] * narrowing
     top_grid = focused_grid(
         reach,
         fine=edge_width / _POINTS_PER_PATTERN_EDGE / fineness,
-        coarse=steps_of_gaussians[-1] * narrowing,
+        coarse=coarse_step,
         focus=_PATTERN_FOCUS * edge_width,
     )
     return [*lower_grids, top_grid]
@@ -188,18 +193,20 @@ def _choice_law(u: Array, d: float, switch: float) -> ChoiceLaw:
 def support_recursion(
     multipliers: Array, breaks: Array, d: float, switch: float, *, fineness: float = 1.0
 ) -> tuple[ChoiceLaw, Recursion]:
-    """Compute the log-weight f_i(u) of a variable, on levels i = 0 … k of breaking.
+    """Compute the log-weight f_i(u) of a variable, on levels i = 0 … k of groups.
 
     Choices of variables (supports) fall into groups within groups; the groups on level k are the
-    smallest. u is the part of a variable's field that the supports of one group on level i share.
-    The function f_k has a formula, and the functions below follow from Parisi's recursion.
+    smallest. u, the field, is what the patterns pull the weight of the variable by, as far as it is
+    the same for all supports of one group on level i. The larger |u|, the more likely the variable
+    is chosen. f_k has a formula (`ChoiceLaw`), and the functions on the lower levels follow from it
+    by averages (`recurse`).
 
     Parameters
     ----------
     multipliers : (k + 1,)
-        Variances 0 < G₀ < … < G_k of u, by level: the multipliers of the overlaps.
+        Variances 0 < G₀ < … < G_k of u, by level: the Lagrange multipliers of the overlaps.
     breaks : (k,)
-        Break points 0 < x₁ < … < x_k < 1.
+        Break points 0 < x₁ < … < x_k < 1, the sizes of the groups: exponents in the averages.
     d, switch
         On level k a variable is chosen with the log-odds u²/2d − switch. If it is chosen, its mean
         weight is u/d.
@@ -209,7 +216,7 @@ def support_recursion(
     Returns
     -------
     top_law
-        The law of a variable on level k, at the nodes of its grid.
+        Choice and weight of a variable on level k, at the nodes of its grid.
     recursion
         f_i, its slope and the weights (the distribution of u) on the grid of each level.
     """
@@ -251,17 +258,31 @@ def _growth_scales(multipliers: Array, breaks: Array, d: float) -> Array:
 def _support_grids(
     multipliers: Array, breaks: Array, scales: Array, switch: float, fineness: float
 ) -> list[Grid]:
-    """Return grids of the field u of a variable, one for each level 0 … k of breaking.
+    """Return grids of the field u of a variable for numerical integrals, one per level 0 … k.
 
-    They are dense where the probability of choosing the variable rises. On level i this is where
-    u²/2d_i equals the switch. `scales` has d₀ … d_k and `multipliers` the variances of u, both (k +
-    1,); `breaks` has x₁ … x_k. Grids are finer by the factor `fineness`.
+    The grids are dense where the probability of choosing the variable rises. Its log-odds on level
+    i are about u²/2d_i − switch, so this is where u²/2d_i equals the switch.
+
+    Parameters
+    ----------
+    multipliers : (k + 1,)
+        Variances of u.
+    breaks : (k,)
+        x₁ … x_k, exponents in the integrals.
+    scales : (k + 1,)
+        d₀ … d_k.
+    switch
+        The threshold of u²/2d_i.
+    fineness
+        Grids are finer than usual by this factor.
     """
     reach = FIELD_REACH * np.sqrt(_tilted_variance(multipliers, scales))
     coarse_steps = gaussian_steps(multipliers) / fineness  # resolve the Gaussians between levels
+
     # With a negative switch a variable is likely chosen at every u; the grids for 0 are fine
     # enough.
     nonnegative_switch = max(switch, 0.0)
+
     # The log-weight f_i on level i comes from averaging e^{x_{i+1} f_{i+1}}: its exponent is
     # x_{i+1}. The exponent on the top level is 1.
     exponents = np.append(breaks, 1.0)
@@ -272,9 +293,10 @@ def _support_grids(
         # of the nearest singularity of the integrand, here of the log-weight, from the real axis.
         singularity = _singular_field(scale, nonnegative_switch, exponent)
         distance = singularity.imag  # a
+        fine_step = distance / _POINTS_PER_ZERO_DISTANCE / fineness
         grid = focused_grid(
             reach,
-            fine=distance / _POINTS_PER_ZERO_DISTANCE / fineness,
+            fine=fine_step,
             coarse=coarse_step,
             focus=abs(singularity),
         )
@@ -361,12 +383,13 @@ def broken_class_means(  # noqa: PLR0913
     offset: float,
     fineness: float,
 ) -> BrokenPatternMeans:
-    """Compute the averages over the patterns of one class that the saddle equations need.
+    """Compute averages over the patterns of one class, for the equations of the theory.
 
-    The saddle equations are those with k steps of breaking. g_i is the log-weight of a pattern on
-    level i = 0 … k, a function of its field. Averages are over the distribution of the field. The
-    parameters are those of `pattern_recursion`, as tuples instead of arrays: results are cached,
-    and the arguments must be hashable.
+    Choices of variables (supports) fall into groups within groups, on levels i = 0 … k. On level i
+    a pattern has a field, the part of its violation that is the same for all supports of one group,
+    and a log-weight g_i, a function of the field. Averages are over the distribution of the field.
+    The parameters are those of `pattern_recursion`, as tuples instead of arrays: results are
+    cached, and the arguments must be hashable.
     """
     top_law, recursion = pattern_recursion(
         overlaps=np.array(overlaps),
@@ -378,7 +401,7 @@ def broken_class_means(  # noqa: PLR0913
     )
     # A pattern adds g_k + ½(s² + χ)g_k'² to the entropy inside a smallest group of supports. g_k is
     # its log-weight on the top level, and s² the variance of its field inside the group.
-    s2 = rho - overlaps[-1]
+    s2 = rho - overlaps[-1]  # s²
     entropy_of_pattern = top_law.log_mean_weight + 0.5 * (s2 + chi) * top_law.slope**2
     bottom_curvature = recursion.bottom_curvature(top_law.curvature)  # g₀'' from g_k'', (nodes,)
 
@@ -408,12 +431,13 @@ def broken_variable_means(
     *,
     fineness: float,
 ) -> BrokenVariableMeans:
-    """Compute the averages over the variables that the saddle equations need.
+    """Compute averages over the variables, for the equations of the theory.
 
-    The saddle equations are those with k steps of breaking. f_i is the log-weight of a variable on
-    level i = 0 … k, a function of its field. Averages are over the distribution of the field. The
-    parameters are those of `support_recursion`, as tuples instead of arrays: results are cached,
-    and the arguments must be hashable.
+    Choices of variables (supports) fall into groups within groups, on levels i = 0 … k. On level i
+    a variable has a field, what the patterns pull its weight by as far as it is the same for all
+    supports of one group, and a log-weight f_i, a function of the field. Averages are over the
+    distribution of the field. The parameters are those of `support_recursion`, as tuples instead of
+    arrays: results are cached, and the arguments must be hashable.
     """
     top_law, recursion = support_recursion(
         multipliers=np.array(multipliers),
@@ -424,6 +448,7 @@ def broken_variable_means(
     )
     # The entropy −p ln p − (1−p) ln(1−p) of choosing a variable with probability p, (nodes,).
     choice_entropy = entr(top_law.p_chosen) + entr(top_law.p_rejected)
+    weight_square = top_law.p_chosen * top_law.mean_weight**2  # p·(mean weight if chosen)²
     bottom_curvature = recursion.bottom_curvature(top_law.curvature)  # f₀'' from f_k'', (nodes,)
 
     def top_mean(values: Array) -> float:
@@ -433,7 +458,7 @@ def broken_variable_means(
     return BrokenVariableMeans(
         chosen=top_mean(top_law.p_chosen),
         rejected=top_mean(top_law.p_rejected),
-        weight_square=top_mean(top_law.p_chosen * top_law.mean_weight**2),
+        weight_square=top_mean(weight_square),
         choice_entropy=top_mean(choice_entropy),
         mean_square_slopes=recursion.mean_square_slopes,  # of all levels
         mean_values=recursion.mean_values,  # of all levels

@@ -134,8 +134,10 @@ class ReplicaSolution(EnsembleResult):
     def _field_laws(self) -> FieldLaws:
         """Return the parameters that determine the distributions of weights and stabilities.
 
-        Without symmetry breaking all choices of variables are alike: there is one overlap q₀ of
-        their weights, one multiplier F₀ of q₀, and no break point.
+        In this solution the separating choices of variables do not fall into groups. There is one
+        overlap q₀ (scalar product of the weights of two choices, per variable), one F₀ (covariance
+        of the fields on a variable in two choices), and no size of groups in `breaks`. A subclass
+        with groups returns several.
         """
         return FieldLaws(
             alpha=self.alpha,
@@ -194,17 +196,22 @@ class Solutions(Result):
         return f"{len(self)} solutions at ρ = {self.points[0].rho:g}, {loads}"
 
     def to_frame(self) -> pd.DataFrame:
-        """The solutions as a table, one row per solution, with the replicon products as columns."""
+        """Return the solutions as a table, one row per solution, in the order of `points`.
+
+        The columns are the entries of `to_dict`. The entry `stability` has several products of its
+        own, and each becomes a column.
+        """
         import pandas as pd
 
         rows = []
         for point in self.points:
-            record = point.to_dict()
-            # Nested records do not fit into one column. The replicon products become columns of
-            # their own; the conjugates, which only some solutions have, are left out.
-            stability = record.pop("stability")
-            record.pop("conjugates", None)
-            rows.append({**record, **stability})
+            row = point.to_dict()
+            # `to_dict` returns a new dictionary, so entries can be removed. Nested records do not
+            # fit into one column: the stability products become columns of their own; the
+            # conjugates, which only some solutions have, are left out.
+            stability_products = row.pop("stability")
+            row.pop("conjugates", None)
+            rows.append({**row, **stability_products})
         return pd.DataFrame(rows)
 
 
@@ -236,26 +243,33 @@ class RSSolution(ReplicaSolution):
     def __str__(self) -> str:
         """Return the solution as lines of text.
 
-        The lines of threshold, price and ρ₊ appear only if the solution has these.
+        The lines of threshold, price of an error, and ρ₊ appear only if the solution has these. ρ₊,
+        the share of variables with a nonzero weight, is ρ, the share of variables chosen, unless
+        the sign of each weight is given; a chosen variable may then have the weight 0.
         """
         lines = [
             self.summary(),
             self._entropy_line(),
+            # Overlaps of weights on one choice of variables and on two, the scale χ of the cost
+            # v²/2χ of a violation v, and the price of a variable.
             f"  q₁ {self.q1:.10g}   q₀ {self.q0:.10g}   χ {self.chi:.10g}   K {self.K:.10g}",
+            # Stiffness of the weights, variance of the field on a variable, and the part of it that
+            # two choices have in common.
             f"  E {self.E:.10g}   F₁ {self.F1:.10g}   F₀ {self.F0:.10g}",
         ]
         if self.ensemble.free_threshold or self.price is not None:
             lines.append(self._threshold_line())
 
-        # A check of the solution: the number of tight patterns equals the number of nonzero
-        # weights. With free signs this is αp₊ = ρ, with given signs αp₊ = ρ₊.
-        share_symbol = "ρ"
+        # `nonzero` is None with free signs, where ρ₊ = ρ.
+        nonzero_symbol = "ρ"
         if self.nonzero is not None:
-            share_symbol = "ρ₊"
+            nonzero_symbol = "ρ₊"
             lines.append(f"  ρ₊ {self.nonzero:.10g}, the share of inputs whose weight is not zero")
 
         lines.append(f"  stability    {self.stability}")
-        identity = f"|αp₊ − {share_symbol}| {abs(self.identity_error):.1e}"
+        # A check of the solution: the number of tight patterns (exactly at the margin), αp₊ per
+        # variable, equals the number of nonzero weights.
+        identity = f"|αp₊ − {nonzero_symbol}| {abs(self.identity_error):.1e}"
         lines.append(f"  residual     {self.residual:.1e}   {identity}")
         return "\n".join(lines)
 

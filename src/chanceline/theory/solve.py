@@ -81,11 +81,14 @@ class OneStepSolution(ReplicaSolution):
     def _field_laws(self) -> FieldLaws:
         """Return the parameters that determine the distributions of weights and stabilities.
 
-        Supports are choices of variables. With groups of supports there are two overlaps with their
-        multipliers, (p₀, G₀) between groups and (p₁, G₁) within a group, and one break point x.
-        Without groups the parameters are those of replica symmetry.
+        Supports are choices of variables. With groups of supports there are two overlaps of their
+        weights with two covariances of their fields, (p₀, G₀) between groups and (p₁, G₁) within a
+        group, and one x, the probability that two supports are in different groups. Without groups
+        the parameters are those of the base class.
         """
         symmetric = super()._field_laws()
+        # No groups, or groups that are too weak to be resolved: these have an x, but equal
+        # overlaps.
         if self.x is None or self.p1 == self.p0:
             return symmetric
         return replace(
@@ -96,10 +99,14 @@ class OneStepSolution(ReplicaSolution):
         )
 
     def __str__(self) -> str:
-        """Return the solution as several lines of text; two lines where symmetry is not broken."""
+        """Return the solution as lines of text: two without groups of supports, several with them.
+
+        Supports are choices of variables. `OneStepSolution` explains the letters.
+        """
         if not self.broken:
             entropy = f"Σ = {self.entropy:.10f} ± {self.quadrature_error:.1e}"
             return f"{self.summary()}\n  {self._why_unbroken()}: {entropy}"
+
         overlaps_and_conjugates = (
             f"p₁ {self.p1:.10g}   p₀ {self.p0:.10g}   G₁ {self.G1:.10g}   G₀ {self.G0:.10g}"
         )
@@ -162,19 +169,23 @@ def solve(  # noqa: PLR0913
     errors: float = 0.0,
     signs: str = "free",
 ) -> RSSolution | OneStepSolution | Solutions:
-    """Solve the saddle-point equations at load α = P/N and density ρ = M/N.
+    """Solve the theory of chance separation at load α and density ρ.
+
+    P random patterns (samples) of N variables are separated by a perceptron that may use M of the
+    variables: α = P/N and ρ = M/N. The theory, the replica method, says for large N how many of
+    the choices of M variables separate, and what the weights are like.
 
     Parameters
     ----------
     alpha
         Load, patterns per variable, positive: a number, or several in a sequence. For several loads
-        the result is `Solutions`, one solution per load in their order. The branch of solutions is
-        then followed only once.
+        the result is `Solutions`, one solution per load in their order. With "rs" the loads are
+        then solved together, along one curve of solutions.
     rho
         Share of the variables that the perceptron may keep, 0 < ρ < 1.
     ansatz
-        "rs" (replica symmetry) or "1rsb" (one step of symmetry breaking between supports, the
-        choices of variables; the symmetric solution is returned where symmetry is not broken).
+        "rs" (replica symmetry) or "1rsb" (one step of symmetry breaking: the choices of variables
+        that separate may fall into groups; where they do not, the symmetric solution is returned).
     balance, margin, errors, signs
         Share of positive patterns, margin of the rule, share of errors allowed, and "free" or
         "given" signs of the weights, as in `capacity`.
@@ -188,8 +199,11 @@ def solve(  # noqa: PLR0913
     ensemble = Ensemble.checked(balance, margin, errors, signs)
     if ansatz not in ("rs", "1rsb"):
         raise InputError(f"ansatz must be 'rs' or '1rsb', but is {shown(ansatz)}")
-    if np.ndim(alpha):  # several loads
-        return _solve_along(np.ravel(alpha).tolist(), rho, ansatz, ensemble)
+    has_several_loads = np.ndim(alpha) > 0
+    if has_several_loads:
+        loads = np.ravel(alpha).tolist()
+        return _solve_along(loads, rho, ansatz, ensemble)
+
     load = cast("float", alpha)
     if ansatz == "rs":
         return solve_rs(load, rho, ensemble)
@@ -208,38 +222,40 @@ def _solve_along(loads: list[float], rho: float, ansatz: str, ensemble: Ensemble
 
 
 def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> OneStepSolution:
-    """Solve at load α and density ρ with one step of replica symmetry breaking, without errors.
+    """Solve at load α and density ρ, where the separating choices of variables may form groups.
 
-    A support is a choice of ρN variables. With one step of symmetry breaking the supports that
-    separate αN patterns may fall into groups. As the load grows there are four cases, in this
-    order, which the code tests one by one. Only in the last case does the solution differ from the
-    replica-symmetric one. Raises InputError for ensembles and densities that are not covered.
+    A support is a choice of ρN of the N variables. As the load (patterns per variable) grows, the
+    supports that separate the patterns become few and fall into groups (one step of replica
+    symmetry breaking). There are four cases, by increasing load, which the code tests one by one.
+    Only in the last case does the solution differ from `solve_rs`, which knows no groups. Raises
+    InputError for ensembles and densities that are not covered; errors are not.
     """
     alpha = check_alpha(alpha)
     rho = check_rho(rho)
     check_breaking(ensemble)
 
-    # 1. Up to the Cover–Gardner load typical supports separate, and there are no groups. Where
-    #    symmetry breaks at larger loads is not computed.
+    # 1. Up to the Cover–Gardner load typical supports separate, and there are no groups. At which
+    #    larger load groups would begin is not computed.
     cover_gardner_load = rho * gardner(ensemble).load
     if alpha <= cover_gardner_load:
-        return _solution_without_groups(
-            solve_rs(alpha, rho, ensemble), Phase.SYMMETRIC, transition=None
-        )
+        symmetric = solve_rs(alpha, rho, ensemble)
+        return _solution_without_groups(symmetric, Phase.SYMMETRIC, transition=None)
 
-    # 2. Only selected supports separate, but symmetry between them is not broken yet.
+    # 2. Only selected supports separate, but groups do not change the solution yet.
     check_broken_density(rho)
     transition = transition_at(rho, ensemble)
     if alpha <= transition.breaking_alpha:
         phase = _unbroken_phase(alpha, transition)
-        return _solution_without_groups(solve_rs(alpha, rho, ensemble), phase, transition)
+        symmetric = solve_rs(alpha, rho, ensemble)
+        return _solution_without_groups(symmetric, phase, transition)
 
-    # 3. Symmetry has just broken: overlaps within and between groups are still too similar to be
+    # 3. The groups have just begun: overlaps within and between groups are still too similar to be
     #    resolved, and there is no start for the solver.
     branch = RSBBranch(rho, steps=1, ensemble=ensemble)
     start = start_at_load(alpha, branch)
     if start is None:
-        return _solution_without_groups(solve_rs(alpha, rho, ensemble), Phase.BROKEN, transition)
+        symmetric = solve_rs(alpha, rho, ensemble)
+        return _solution_without_groups(symmetric, Phase.BROKEN, transition)
 
     # 4. There are groups, and the equations with one step of breaking are solved.
     return _broken_solution(alpha, branch, start, transition)
@@ -295,6 +311,7 @@ def _solution_with_groups(
     which load the groups begin, and `quadrature_error` is the numerical error of the entropy.
     """
     state = solved.state
+    # A replicon is the factor by which small differences of overlaps grow; stable below 1.
     stability = Stability(
         within=_replicon_within_support(state, alpha, branch.rho),
         between=state.replicon_inner,  # between supports of one group
@@ -319,16 +336,18 @@ def _solution_with_groups(
 
 
 def _order_as_fields(order: RSBOrder, rho: float) -> dict[str, Any]:
-    """Return the order parameters of a solution with groups, by their `OneStepSolution` names.
+    """Return the order parameters of a solution with groups, as fields of `OneStepSolution`.
 
-    Supports (choices of variables) fall into groups. A solution without groups has a single overlap
-    q₀ of two supports, with its multiplier F₀. With groups, q₀ and F₀ are means over all pairs of
-    supports. `rho` is the density ρ.
+    Order parameters are the few numbers that describe a large random problem in the theory. Two
+    supports (choices of variables) have an overlap, the scalar product of their weights per
+    variable, and the multiplier of the overlap is the covariance of their fields. Both depend on
+    whether the supports are in the same group. The fields q₀ and F₀, which solutions without groups
+    have, too, become means over all pairs of supports. `rho` is the density ρ.
     """
-    x = order.x[0]  # the probability that two supports belong to different groups
-    p_same_group = 1 - x
     p0, p1 = order.p  # overlap of two supports in different groups, and in the same group
     G0, G1 = order.G  # their multipliers
+    x = order.x[0]  # the probability that two supports are in different groups
+    p_same_group = 1 - x
     return {
         "x": x,
         "p0": p0,
@@ -363,16 +382,20 @@ def _replicon_within_support(state: RSBState, alpha: float, rho: float) -> float
 def _solution_without_groups(
     symmetric: RSSolution, phase: Phase, transition: SupportTransition | None
 ) -> OneStepSolution:
-    """Convert a replica-symmetric solution to a `OneStepSolution` with equal values for all groups.
+    """Convert a solution without groups of supports to a `OneStepSolution`, the result with groups.
 
-    With the phase BROKEN there are groups of supports, but they are too weak to be resolved.
-    `transition` says at which load groups begin; None if this was not computed.
+    Supports are choices of variables. What differs between supports of the same group and of
+    different groups gets the same value for both. With the phase BROKEN there are groups, but they
+    are too weak to be resolved. `transition` says at which load groups begin; None if this was not
+    computed, which happens only if there are no groups.
     """
     is_broken = phase is Phase.BROKEN
     fields_of_both_kinds: dict[str, Any] = {
         field.name: getattr(symmetric, field.name) for field in fields(ReplicaSolution)
     }
-    # Where symmetry breaks. The break point x exists only if there are groups. Groups that are too
+
+    # At which load groups begin, as fields of the result. The break point x, the probability that
+    # two supports are in different groups, exists only if there are groups. Groups that are too
     # weak to be resolved have just begun, and x still has its first value.
     breaking = _NO_TRANSITION
     x = None

@@ -49,12 +49,28 @@ class VariableParameters(NamedTuple):
 def variable_law_at_nodes(
     parameters: VariableParameters, step: float, signed: bool
 ) -> tuple[VariableLaw, GaussianRule]:
-    """Evaluate `variable_law`, the law of a variable, at the nodes z of the average ∫Dz.
+    """Describe how variables are chosen and weighted, at the nodes of an average over variables.
 
-    The mean field on a variable is u = √F₀ z with a standard Gaussian z. `parameters` are numbers
-    or Duals (numbers with derivatives), `step` is the step of the quadrature, and `signed` says
-    whether the sign of each weight is given. Returns the law, whose arrays are (nodes,), and the
-    quadrature rule with nodes and weights.
+    The patterns pull the weight of a variable by a number, its field. Its mean u = √F₀ z differs
+    from variable to variable, with a standard Gaussian z. An average over variables is therefore an
+    average over z. The nodes z are chosen here, and `variable_law` (probability of choosing the
+    variable, mean and variance of its weight) is evaluated at each.
+
+    Parameters
+    ----------
+    parameters
+        F₀, V, d and K: numbers or Duals (numbers with derivatives).
+    step
+        The step of the quadrature.
+    signed
+        Whether the sign of each weight is given.
+
+    Returns
+    -------
+    law
+        The result of `variable_law`, with arrays (nodes,).
+    rule
+        Nodes z and their weights, (nodes,).
     """
     # The nodes need no derivatives, because the integral does not depend on where they lie.
     plain_parameters = VariableParameters._make(map(value_of, parameters))
@@ -70,14 +86,17 @@ def variable_law_at_nodes(
 
 
 def rule_for_variables(parameters: VariableParameters, step: float, signed: bool) -> GaussianRule:
-    """Choose nodes z and weights of ∫Dz, dense where the probability of choosing changes quickly.
+    """Choose nodes z and weights for averages over the variables, which are chosen or not.
 
-    The average is over variables, which have the mean field √F₀ z. `parameters` are plain numbers,
-    without derivatives. `step` is the spacing of the nodes in the stretched variable of the
-    quadrature, and `signed` says whether the sign of each weight is given.
+    z is a standard Gaussian number, and √F₀ z is what the patterns pull the weight of a variable
+    by, its mean field. The larger |z|, the more likely the variable is chosen. The nodes are dense
+    where this probability changes quickly. `parameters` are plain numbers, without derivatives.
+    `step` is the step of the quadrature, and `signed` says whether the sign of each weight is
+    given.
     """
     if parameters.F0 == 0:
-        return rule_for(1.0, step / 2)  # the mean field is 0 for all z, and nothing changes with z
+        # The mean field is 0 for all z, and nothing changes with z.
+        return rule_for(1.0, step / 2)
 
     # A variable with mean field u and price K is chosen with the log-odds u²/2d − switch.
     d = parameters.d
@@ -134,20 +153,21 @@ def _width_at_zero(parameters: VariableParameters, signed: bool) -> float:
 def variable_means(
     parameters: VariableParameters, step: float, signed: bool = False
 ) -> VariableMeans:
-    """Compute the averages over all variables that the saddle equations need (`VariableMeans`).
+    """Compute averages over all variables: share chosen, squared weight, and more.
 
-    A variable that is not chosen has the weight 0. `parameters` are in units in which the stiffness
-    E = V + d of the weights is 1. `step` is the step of the quadrature, and `signed` says whether
-    the sign of each weight is given.
+    The equations of the theory compare these averages (`VariableMeans`) with the order parameters,
+    their unknowns. A variable that is not chosen has the weight 0. `parameters` are in units in
+    which the stiffness E = V + d of the weights is 1 (a field h gives the weight h/E). `step` is
+    the step of the quadrature, and `signed` says whether the sign of each weight is given.
     """
     law, rule = variable_law_at_nodes(parameters, step, signed)
-    weights = rule.weights  # of the nodes, not of the variables: they average over the mean field
+    node_weights = rule.weights  # they average over the mean field of a variable, (nodes,)
     p_chosen = law.p_chosen
 
-    chosen_share = weighted_sum(weights, p_chosen)
+    chosen_share = weighted_sum(node_weights, p_chosen)
     nonzero_share = chosen_share  # with free signs every chosen variable has a nonzero weight
     if signed:
-        nonzero_share = weighted_sum(weights, p_chosen * law.p_nonzero)
+        nonzero_share = weighted_sum(node_weights, p_chosen * law.p_nonzero)
     square_weight_if_chosen = square(law.mean_weight) + law.weight_variance
     mean_weight = law.slope  # of a variable that may be chosen or not, given its mean field
 
@@ -158,12 +178,12 @@ def variable_means(
     p_nonzero = plain_law.p_chosen * plain_law.p_nonzero  # chosen with a nonzero weight
     return VariableMeans(
         chosen=chosen_share,
-        rejected=weighted_sum(weights, law.p_rejected),
+        rejected=weighted_sum(node_weights, law.p_rejected),
         nonzero=nonzero_share,
-        norm=weighted_sum(weights, p_chosen * square_weight_if_chosen),
-        overlap=weighted_sum(weights, square(mean_weight)),  # of the weights on two choices
-        log_partition=weighted_sum(weights, law.log_partition),
-        curvature_square=weighted_sum(weights, curvature**2),
-        nonzero_square=weighted_sum(weights, p_nonzero**2),
-        curvature_nonzero=weighted_sum(weights, curvature * p_nonzero),
+        norm=weighted_sum(node_weights, p_chosen * square_weight_if_chosen),
+        overlap=weighted_sum(node_weights, square(mean_weight)),  # of the weights on two choices
+        log_partition=weighted_sum(node_weights, law.log_partition),
+        curvature_square=weighted_sum(node_weights, curvature**2),
+        nonzero_square=weighted_sum(node_weights, p_nonzero**2),
+        curvature_nonzero=weighted_sum(node_weights, curvature * p_nonzero),
     )

@@ -73,14 +73,15 @@ def variable_law(
     price: Numbers,
     signed: bool = False,
 ) -> VariableLaw:
-    """Compute the probability that a variable is chosen, and the law of its weight if it is.
+    """Compute the probability that a variable is chosen, and mean and variance of its weight then.
 
-    The variable is chosen with the odds
+    The patterns pull the weight of the variable by a Gaussian number h ~ N(u, V), its field. The
+    variable is chosen with the odds
 
         e^{−K}B,    B = ∫N(h; u, V) e^{h²/2E} dh = √(E/d) e^{u²/2d},    E = V + d.
 
-    h is the field on the variable. If the variable is chosen, its weight is w = h/E, with the field
-    tilted by the factor e^{h²/2E}: a Gaussian of mean u/d and variance V/(E d).
+    If the variable is chosen, its weight is w = h/E, and the density of h has the factor e^{h²/2E}:
+    w is then Gaussian with mean u/d and variance V/(E d).
 
     Parameters
     ----------
@@ -94,12 +95,19 @@ def variable_law(
         K, the price of choosing the variable.
     signed
         Whether the sign of the weight is given. Then w = max(h, 0)/E, which may be 0.
+
+    Returns
+    -------
+    VariableLaw
+        Probabilities, and mean and variance of the weight, each with the shape of u.
     """
     if signed:
         return _variable_law_given_signs(mean_field, field_variance, net_stiffness, price)
+
     stiffness = field_variance + net_stiffness  # E
     log_b_at_zero = 0.5 * log(stiffness / net_stiffness)  # ln B at u = 0
-    log_odds = square(mean_field) / (2 * net_stiffness) + (log_b_at_zero - price)  # ln(e^{−K}B)
+    log_odds_at_zero = log_b_at_zero - price
+    log_odds = square(mean_field) / (2 * net_stiffness) + log_odds_at_zero  # ln(e^{−K}B)
     return VariableLaw(
         log_partition=softplus(log_odds),  # ln(1 + e^{−K}B)
         p_chosen=expit(log_odds),
@@ -115,17 +123,18 @@ def _variable_law_given_signs(
 ) -> VariableLaw:
     """Compute the same as `variable_law` for a weight that must not be negative.
 
-    The field on the variable is h ~ N(u, V). If the variable is chosen, its weight is w = h₊/E,
-    where h₊ = max(h, 0) and E = V + d is the stiffness. With the price K of the variable, the odds
+    The patterns pull the weight by a Gaussian number h ~ N(u, V), the field; u is `mean_field` and
+    V `field_variance`. If the variable is chosen, its weight is w = h₊/E, where h₊ = max(h, 0) and
+    E = V + d is the stiffness, d being `net_stiffness`. With the price K of the variable, the odds
     that it is chosen are e^{−K}B, where
 
         B = ∫N(h; u, V) e^{h₊²/2E} dh.
     """
     stiffness = field_variance + net_stiffness  # E
 
-    # This integral has the same form as the mean weight of a pattern, whose violation v ~ N(μ, s²)
-    # has the weight e^{−v₊²/2χ}: take v = h, μ = u, s² = V and χ = −E. A negative χ is allowed,
-    # because the integral is finite for V < E.
+    # B is computed by `pattern_law`, whose integral has the same form: it is the mean of
+    # e^{−v₊²/2χ} over v ~ N(μ, s²), here with v = h, μ = u, s² = V and χ = −E. A negative χ is
+    # allowed, because the integral is finite for V < E.
     tilted_field = pattern_law(mu=mean_field, s2=field_variance, chi=-stiffness)
     log_b = tilted_field.log_mean_weight  # ln B
     # Mean and variance of h₊, with the density of h multiplied by e^{h₊²/2E} and normalised.

@@ -45,12 +45,13 @@ _TABLE_END = 0.98
 
 
 def solve_rs(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> RSSolution:
-    """Compute the replica-symmetric solution at load α and density ρ, for 0 < α < α_ℓ₀(ρ).
+    """Compute how many choices of variables separate random patterns, and what their weights do.
 
-    The load α is the number of patterns per variable, and the density ρ is the share of variables
-    chosen. There are two regimes. Up to the Cover–Gardner load α_CG (`cover_gardner` of `Bounds`) a
-    typical choice of variables separates the patterns. Above α_CG only selected choices do, up to
-    the ℓ₀-Gardner load α_ℓ₀ (`l0_gardner`), where the solutions end.
+    This is the solution without groups of choices (replica symmetry). The load α is the number of
+    patterns (samples) per variable, and the density ρ is the share of variables chosen. There are
+    two regimes. Up to the Cover–Gardner load α_CG (`cover_gardner` of `Bounds`) a typical choice of
+    variables separates the patterns. Above α_CG only selected choices do, up to the ℓ₀-Gardner load
+    α_ℓ₀ (`l0_gardner`), where the solutions end. Raises InputError for loads beyond.
     """
     alpha = check_alpha(alpha)
     rho = check_rho(rho)
@@ -67,48 +68,51 @@ def solve_rs(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> RSSolution
 
     if ensemble.error_rate:
         # With errors the entropy, not α_CG, separates the two regimes.
-        return _with_errors(alpha, rho, ensemble)
+        return _solution_with_errors(alpha, rho, ensemble)
+
     # At α_CG itself the equations of both regimes are singular. For the plain ensemble the solution
     # there has a closed form. For other ensembles α_CG is known only up to rounding, so that α
     # practically always lies in one of the two regimes.
     distance_to_entrance = abs(alpha - bounds.cover_gardner)
     if ensemble.plain and distance_to_entrance <= _AT_ENTRANCE * alpha:
-        return _at_cover_gardner(alpha, rho)
+        return _solution_at_cover_gardner(alpha, rho)
     if alpha > bounds.cover_gardner:
-        return _above_cover_gardner(alpha, rho, ensemble)
-    return _below_cover_gardner(alpha, rho, ensemble)
+        return _solution_above_cover_gardner(alpha, rho, ensemble)
+    return _solution_below_cover_gardner(alpha, rho, ensemble)
 
 
 def solve_rs_along(
     loads: Sequence[float], rho: float, ensemble: Ensemble = PLAIN
 ) -> list[RSSolution]:
-    """Compute the replica-symmetric solutions at one density ρ and several loads.
+    """Compute the solutions of `solve_rs` at one density ρ and several loads, in their order.
 
-    The result is a list in the order of `loads` (patterns per variable). Above the Cover–Gardner
-    load α_CG, up to which a typical choice of variables separates the patterns, all solutions lie
-    on one curve, a branch. It is followed once for all loads above α_CG. The loads up to α_CG are
-    solved one by one.
+    A typical choice of variables separates the patterns up to the Cover–Gardner load α_CG. Above
+    α_CG all solutions lie on one curve, the branch. It is followed once for all these loads, which
+    saves time. The loads up to α_CG are solved one by one.
     """
     cover_gardner_load = bounds_at(rho, ensemble).cover_gardner  # α_CG
     # Loads that equal α_CG within rounding are left to `solve_rs`, which treats this limit.
-    clearly_above = cover_gardner_load * (1 + _AT_ENTRANCE)
-    loads_on_branch = sorted({load for load in loads if load > clearly_above})
+    lowest_on_branch = cover_gardner_load * (1 + _AT_ENTRANCE)
+    loads_on_branch = sorted({load for load in loads if load > lowest_on_branch})
     # With errors the load need not increase along the branch, so one pass cannot visit the loads in
     # order. For a single load one pass saves nothing.
     if ensemble.error_rate or len(loads_on_branch) <= 1:
         return [solve_rs(load, rho, ensemble) for load in loads]
 
+    # Follow the branch once: points that are not yet at the loads, but enclose all of them.
     smallest_load = loads_on_branch[0]
     largest_load = loads_on_branch[-1]
     _check_end(largest_load, rho, ensemble)
     branch = Branch(rho, ensemble)
     points = _points_between(branch, smallest_load, largest_load)
 
-    # The solution at each load, by load.
+    # The solution at each load, by load. On the branch it is solved between two of the points.
     solution_at = {}
     for load in loads_on_branch:
-        solution_at[load] = _at_load(branch, load, _points_around(branch, points, load))
-    for load in set(loads).difference(loads_on_branch):
+        bracket = _points_around(branch, points, load)
+        solution_at[load] = _solution_at_load(branch, load, bracket)
+    other_loads = set(loads).difference(loads_on_branch)
+    for load in other_loads:
         solution_at[load] = solve_rs(load, rho, ensemble)
     return [solution_at[load] for load in loads]
 
@@ -152,7 +156,7 @@ def _check_end(alpha: float, rho: float, ensemble: Ensemble) -> None:
         )
 
 
-def _below_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
+def _solution_below_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
     """Compute the solution where typical choices of variables separate, with its quadrature error.
 
     The load α is below the Cover–Gardner load at density ρ. The equations are solved with the usual
@@ -165,16 +169,18 @@ def _below_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolu
     return replace(fine, quadrature_error=error)
 
 
-def _at_cover_gardner(alpha: float, rho: float) -> RSSolution:
-    """Return the replica-symmetric solution of the plain ensemble at α = 2ρ, in closed form.
+def _solution_at_cover_gardner(alpha: float, rho: float) -> RSSolution:
+    """Return the solution at the largest load that a typical choice of variables separates.
 
-    `alpha` equals 2ρ within rounding. This is the largest load that a typical choice of ρN
-    variables separates. The solutions below and above it have this common limit: each choice has
-    exactly one separating weight vector left.
+    For equal classes without margin (the plain ensemble) this load is 2ρ, where ρ is the share of
+    variables chosen, and the solution has a closed form: each choice has exactly one separating
+    weight vector left. The solutions below and above 2ρ have this common limit. `alpha` equals 2ρ
+    within rounding.
     """
-    # Weights have the squared length ρ per variable, and c is the correlation of the weights of two
-    # choices: their overlap (scalar product per variable) is q₀ = cρ.
+    # Weights have the squared length ρ per variable. c is the correlation of the weights of two
+    # choices; their overlap (scalar product per variable) is q₀ = cρ.
     overlap_over_rho = typical_overlap(rho)  # c
+    replicon_between = _replicon_at_cover_gardner(rho, overlap_over_rho)  # stable below 1
     return RSSolution(
         alpha=alpha,
         rho=rho,
@@ -182,13 +188,13 @@ def _at_cover_gardner(alpha: float, rho: float) -> RSSolution:
         entropy=binary_entropy(rho),  # the entropy of all choices, because typical ones separate
         q0=overlap_over_rho * rho,
         q1=rho,  # overlap within one choice: its only weight vector with itself, so its norm ρ
-        chi=math.inf,  # the response of the weights diverges here
+        chi=math.inf,  # χ, the scale of the cost v²/2χ of a violation v, diverges here
         K=float(logit(1 - rho)),  # each variable is chosen with the same odds e^{−K} = ρ/(1 − ρ)
         # The multipliers of the norm, of q₁ and of q₀ are in units in which they vanish as χ → ∞.
         E=0.0,
         F1=0.0,
         F0=0.0,
-        stability=Stability(within=1.0, between=_replicon_at_cover_gardner(rho, overlap_over_rho)),
+        stability=Stability(within=1.0, between=replicon_between),
         residual=0.0,
         quadrature_error=0.0,
         identity_error=0.0,
@@ -208,7 +214,7 @@ def _replicon_at_cover_gardner(rho: float, overlap_over_rho: float) -> float:
     return 2 * rho * both_positive
 
 
-def _above_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
+def _solution_above_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
     """Compute the solution at load α and density ρ on the branch above the Cover–Gardner load.
 
     The branch begins at the Cover–Gardner load. It is followed until its load exceeds α, so that α
@@ -218,31 +224,34 @@ def _above_cover_gardner(alpha: float, rho: float, ensemble: Ensemble) -> RSSolu
     points = branch.from_entrance(
         until=lambda state: branch.excess_load(state, alpha) >= 0, below=alpha
     )
-    return _at_load(branch, alpha, last_two_points(points))
+    return _solution_at_load(branch, alpha, last_two_points(points))
 
 
-def _with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
-    """Compute the replica-symmetric solution at load α and density ρ with errors allowed.
+def _solution_with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSolution:
+    """Compute the solution at load α and density ρ, if some patterns may be misclassified.
 
-    The solutions at one density form a curve, the branch. The part of the branch whose entropy is
-    below the entropy of all choices of variables is valid, and the solution is its point at load α.
-    Raises InputError if α lies before the valid part.
+    The solutions at one density (share of variables chosen) form a curve, the branch. The entropy
+    should be the logarithm of the number of choices of variables that classify well. Only the part
+    of the branch where it is below the entropy of all choices is valid (see `_valid_part`). The
+    solution is the point of the valid part at load α (patterns per variable). Raises InputError
+    if α lies before the valid part.
     """
     branch = Branch(rho, ensemble)
-    valid = _valid_part(branch, alpha)
-    first_load = valid.points[0].state.alpha
+    valid_part = _valid_part(branch, alpha)  # its points up to load α, in order along the branch
+    first_load = valid_part.points[0].state.alpha
 
     # Usual case: the first valid point lies below α. The last valid point is the first one at or
     # above α, so α lies between the last two points.
     if first_load < alpha:
-        before, after = valid.points[-2:]
+        before, after = valid_part.points[-2:]
         assert before.state.alpha < alpha <= after.state.alpha
-        return _at_load(branch, alpha, (before, after))
+        return _solution_at_load(branch, alpha, (before, after))
 
     # Otherwise even the first valid point lies at or above α. If the whole branch is valid, the
     # solution lies between the beginning of the branch, the Cover–Gardner load, and this point.
-    if valid.is_whole_branch and alpha > bounds_at(rho, ensemble).cover_gardner:
-        return _above_cover_gardner(alpha, rho, ensemble)
+    load_at_beginning = bounds_at(rho, ensemble).cover_gardner
+    if valid_part.is_whole_branch and alpha > load_at_beginning:
+        return _solution_above_cover_gardner(alpha, rho, ensemble)
     raise InputError(
         f"at alpha = {alpha:g} typical choices of variables already do with this many errors (up "
         f"to {first_load:.6g} in replica symmetry), and the entropy is that of all choices; "
@@ -258,20 +267,25 @@ class _ValidPart(NamedTuple):
 
 
 def _valid_part(branch: Branch, alpha: float) -> _ValidPart:
-    """Follow a branch with errors until load α, and return the valid part of its points.
+    """Follow a curve of solutions (branch) with errors until load α, and keep the valid points.
 
-    With errors the entropy Σ of the branch counts pairs (choice of variables, cluster of weights).
-    Σ can therefore exceed H₂(ρ), the entropy of all choices of ρN variables: a typical choice then
-    has several clusters. Such points are not valid, because Σ is to count choices.
+    The entropy Σ is the logarithm of a number, per variable. It should count the choices of
+    variables that classify well. If errors are allowed, the weights on one choice can form several
+    separate clusters, and Σ counts pairs (choice, cluster). It can then exceed H₂(ρ), the entropy
+    of all choices of ρN variables. Points where it does are not valid.
     """
     entropy_of_all = binary_entropy(branch.rho)  # H₂(ρ)
 
-    def has_arrived(state: RSState) -> bool:
-        """Whether the point is valid and its load at least α."""
-        return state.entropy < entropy_of_all and state.alpha >= alpha
+    def is_valid(state: RSState) -> bool:
+        """Whether the entropy of the point is below that of all choices."""
+        return state.entropy < entropy_of_all
 
-    points = list(branch.from_entrance(until=has_arrived))
-    all_valid = all(point.state.entropy < entropy_of_all for point in points)
+    def is_valid_at_load(state: RSState) -> bool:
+        """Whether the point is valid and its load at least α."""
+        return is_valid(state) and state.alpha >= alpha
+
+    points = list(branch.from_entrance(until=is_valid_at_load))
+    all_valid = all(is_valid(point.state) for point in points)
     if not all_valid:
         # If many errors are allowed, Σ begins above H₂(ρ), and the branch turns back to smaller
         # loads before Σ falls below H₂(ρ). The valid part begins at this crossing.
@@ -296,15 +310,16 @@ def _after_crossing(
     return [crossing, *points[first_below:]]
 
 
-def _at_load(
+def _solution_at_load(
     branch: Branch, alpha: float, bracket: tuple[Solved[RSState], Solved[RSState]]
 ) -> RSSolution:
-    """Compute the solution of a branch at load α, which lies between the loads of two points.
+    """Compute the solution of a branch at load α, and its numerical error.
 
-    The two points are `bracket`. The solution is computed twice. `coarse` is the point of load α
-    with the usual step of the quadrature. `fine`, the result, is solved with half the step at the
-    same response χ of the weights, which is the parameter along the branch. The difference of the
-    two entropies is reported as the quadrature error.
+    The branch is the curve of solutions at one density; `bracket` has two of its points between
+    whose loads α lies. The solution is computed twice. `coarse` is the point of load α with the
+    usual step of the quadrature. `fine`, the result, is solved with half the step at the same χ,
+    the parameter along the branch. The difference of the two entropies, ln(number of separating
+    choices of variables) per variable, is reported as the quadrature error.
     """
     coarse = branch.point_where(bracket, lambda state: branch.excess_load(state, alpha))
     log_chi = float(coarse.unknowns[LOG_CHI])
@@ -313,8 +328,9 @@ def _at_load(
     # With the finer quadrature the load at this χ differs a little from α. A first-order step with
     # the slope ∂Σ/∂α gives the entropy Σ at α itself.
     load_above_alpha = branch.excess_load(fine.state, alpha)
-    entropy = fine.state.entropy - fine.state.entropy_by_alpha * load_above_alpha
-    return _solution_of(
+    entropy_above = fine.state.entropy_by_alpha * load_above_alpha
+    entropy = fine.state.entropy - entropy_above
+    return _solution_from_point(
         branch,
         alpha,
         fine,
@@ -323,7 +339,7 @@ def _at_load(
     )
 
 
-def _solution_of(
+def _solution_from_point(
     branch: Branch,
     alpha: float,
     solved: Solved[RSState],
@@ -342,6 +358,14 @@ def _solution_of(
     # The solver replaces two of the equations by one combination of them. Their own errors are not
     # in its residual, and are added here.
     residual = max(solved.residual, _error_of_combined_equations(state, branch.rho))
+
+    # Values that only some ensembles have.
+    price_of_error = None
+    if ensemble.error_rate:
+        price_of_error = order.price
+    nonzero_share = None  # with free signs the share of variables with a nonzero weight is just ρ
+    if ensemble.signed:
+        nonzero_share = state.checks.nonzero
     return RSSolution(
         alpha=alpha,
         rho=branch.rho,
@@ -351,20 +375,19 @@ def _solution_of(
         # The overlap of two weight vectors on one choice is ρ − mχ with m replicas of the weights,
         # and ρ in the limit m → 0 that is solved here.
         q1=branch.rho,
-        chi=order.chi,  # response of the weights
-        K=order.K,  # multiplier of the density ρ
-        E=order.E,  # multiplier of the norm of the weights
-        F1=order.F1,  # multiplier of q₁
-        F0=order.F0,  # multiplier of q₀
+        chi=order.chi,  # χ: a violation v that is corrected has the weight e^{−v²/2χ}
+        K=order.K,  # price of a variable, the Lagrange multiplier of the density ρ
+        E=order.E,  # Lagrange multiplier of the norm of the weights
+        F1=order.F1,  # … of q₁
+        F0=order.F0,  # … of q₀
         stability=_stability(state, alpha, ensemble),
         residual=residual,
         quadrature_error=quadrature_error,
         identity_error=_identity_error(state, alpha),
         ensemble=ensemble,
         threshold=order.threshold,
-        price=order.price if ensemble.error_rate else None,  # of an error
-        # The share of variables with a nonzero weight. With free signs it is ρ, and not reported.
-        nonzero=state.checks.nonzero if ensemble.signed else None,
+        price=price_of_error,
+        nonzero=nonzero_share,
     )
 
 
@@ -388,13 +411,14 @@ def _identity_error(state: RSState, alpha: float) -> float:
 
 
 def _stability(state: RSState, alpha: float, ensemble: Ensemble) -> Stability:
-    """Return the four replicon products of a solution at load α; each is stable below 1.
+    """Return the factors by which small perturbations of a solution grow; each is stable below 1.
 
-    A replicon product is the factor by which a small perturbation of the overlaps of weights grows
-    in one round of the saddle equations. `within` is for perturbations among weight vectors on one
-    support (choice of variables), and `between` for perturbations between supports. `weights` and
-    `mixed` are for two further kinds of perturbations; they are not known with errors, and are then
-    left at their default.
+    The solution assumes that all supports (choices of variables) are alike. A perturbation changes
+    overlaps of weights a little; its factor (replicon product) is for one round of the equations.
+    `within` is for perturbations among weight vectors on one support, and `between` for
+    perturbations between supports. `weights` and `mixed` are for perturbations between supports
+    that also depend on the weight vectors on both, or on one of them. The last two are not known if
+    errors are allowed, and then stay None.
     """
     within = _replicon_within(state, alpha, ensemble)
     products = state.stability
@@ -420,26 +444,30 @@ def _replicon_within(state: RSState, alpha: float, ensemble: Ensemble) -> float:
 
 
 def branch_table(rho: float, points: int) -> pd.DataFrame:
-    """Order parameters, entropy and stability by load at density ρ, one row per load.
+    """Return a table of solutions at density ρ, one row per load, by increasing load.
 
-    The patterns are those of the plain ensemble. There are `points` loads, from near 0 to near the
-    ℓ₀-Gardner load, where the solutions end. One of them is 2ρ: below 2ρ typical choices of
-    variables separate the patterns, above it only selected ones. In both parts the loads are denser
-    at the ends, where the curves bend.
+    A row has the load, the entropy (how many choices of variables separate), the order parameters
+    and the stability of one solution (`_table_row`). The patterns have equal classes, no margin and
+    no errors. There are `points` loads, from near 0 to near the ℓ₀-Gardner load, where the
+    solutions end. One of them is 2ρ: below 2ρ typical choices of variables separate the patterns,
+    above it only selected ones. In both parts the loads are denser at the ends, where the curves
+    bend.
     """
     import pandas as pd
 
-    entrance = 2 * rho
+    middle_load = 2 * rho
     # The table stops before the ℓ₀-Gardner load, because the solution diverges there.
-    end = entrance + _TABLE_END * (l0_gardner(rho) - entrance)
+    last_load = middle_load + _TABLE_END * (l0_gardner(rho) - middle_load)
 
     # Both parts get a number of loads in proportion to their length. The first load of each part is
     # dropped: load 0 has no solution, and 2ρ is already the last load of the first part.
-    n_typical = max(2, round(points * entrance / end))
+    n_typical = max(2, round(points * middle_load / last_load))
     n_selected = points - n_typical
-    typical_loads = _denser_at_ends(0.0, entrance, n_typical + 1)[1:]
-    selected_loads = _denser_at_ends(entrance, end, n_selected + 1)[1:]
-    rows = [_table_row(solve_rs(alpha, rho)) for alpha in [*typical_loads, *selected_loads]]
+    typical_loads = _denser_at_ends(0.0, middle_load, n_typical + 1)[1:]
+    selected_loads = _denser_at_ends(middle_load, last_load, n_selected + 1)[1:]
+
+    solutions = [solve_rs(alpha, rho) for alpha in [*typical_loads, *selected_loads]]
+    rows = [_table_row(solution) for solution in solutions]
     return pd.DataFrame(rows)
 
 
@@ -458,10 +486,11 @@ def _denser_at_ends(start: float, end: float, n_numbers: int) -> list[float]:
 def _table_row(solution: RSSolution) -> dict[str, Any]:
     """Return one row of `branch_table`: column names and values for one solution.
 
-    `q1` is the overlap (scalar product per variable) of weights on one choice of variables and `q0`
-    that on two choices. `chi` is the response of the weights and `K` the price of choosing a
-    variable. `within` and `between` are the replicon products within a choice and between choices;
-    each is stable below 1.
+    `alpha` is the load, and `entropy` is ln(number of separating choices of variables) per
+    variable. `q1` is the overlap (scalar product per variable) of two weight vectors on one choice
+    and `q0` that on two choices. `chi` is the scale χ of the cost v²/2χ of a violation v, and `K`
+    the price of choosing a variable. `within` and `between` are the factors by which small
+    differences of overlaps grow, within a choice and between choices; each is stable below 1.
     """
     return {
         "alpha": solution.alpha,

@@ -159,64 +159,78 @@ def _find_jump(branch: RSBBranch, critical: RSState, x_c: float) -> _Jump:
     replicon line. α_d is where its load turns; α_K is where the complexity changes its sign,
     between its last two points. `x_c` > 1 is the break point at `critical`.
     """
-    line = _line_at_unit_break(branch, critical, x_c)
+    line = _solutions_at_unit_break(branch, critical, x_c)
     return _Jump(
-        dynamic_alpha=_turning_load(branch, line),
-        static=_without_complexity(branch, before=line[-2], after=line[-1]),
+        dynamic_alpha=_smallest_load_with_groups(branch, line),
+        static=_solution_of_zero_complexity(branch, before=line[-2], after=line[-1]),
     )
 
 
-def _without_complexity(
+def _solution_of_zero_complexity(
     branch: RSBBranch, before: Solved[RSBState], after: Solved[RSBState]
 ) -> Solved[RSBState]:
-    """Find the static point of a jump: the solution with break point x = 1 and complexity 0.
+    """Find the solution at which the number of groups of supports stops being exponentially large.
 
-    The complexity is ln(number of groups of supports) per variable; supports are choices of
-    variables. It is positive at the solution `before` and negative at `after`. Brent's method finds
-    its root in the logarithm of the amplitude (p₁ − p₀)/(ρ − p₁), where p₁ is the overlap of two
-    supports in the same group, p₀ that of two in different groups, and ρ the density.
+    Supports are choices of variables. Those that separate the classes fall into groups, and the
+    complexity is ln(number of groups) per variable. It is positive at the solution `before` and
+    negative at `after`; the result is the solution between them where it is 0. All three have the
+    break point x = 1: two supports are in different groups with probability 1.
+
+    The solutions with x = 1 form a line. The place on it is the amplitude (p₁ − p₀)/(ρ − p₁), where
+    p₁ is the overlap (scalar product of the weights, per variable) of two supports in the same
+    group, p₀ that of two in different groups, and ρ the density. Brent's method finds the root in
+    the logarithm of the amplitude.
     """
 
     def solved_at(log_amplitude: float) -> Solved[RSBState]:
         """The solution at x = 1 with this amplitude, by Newton's method from `before`."""
         return _at_unit_break(branch, log_amplitude, before.unknowns)
 
-    root = brentq(
-        lambda log_amplitude: complexity(solved_at(log_amplitude).state, branch.rho),
+    def complexity_at(log_amplitude: float) -> float:
+        """The complexity of this solution."""
+        return complexity(solved_at(log_amplitude).state, branch.rho)
+
+    log_amplitude_of_root = brentq(
+        complexity_at,
         before.unknowns[LOG_AMPLITUDE],
         after.unknowns[LOG_AMPLITUDE],
         xtol=_TOLERANCE_OF_LOG_AMPLITUDE,
     )
-    return solved_at(float(root))
+    return solved_at(float(log_amplitude_of_root))
 
 
-def _line_at_unit_break(branch: RSBBranch, critical: RSState, x_c: float) -> list[Solved[RSBState]]:
-    """Follow the solutions with break point x = 1 until no groups of supports are left.
+def _solutions_at_unit_break(
+    branch: RSBBranch, critical: RSState, x_c: float
+) -> list[Solved[RSBState]]:
+    """Return the solutions with groups of supports and break point x = 1, in their order on a line.
 
-    The line of solutions begins at the state without groups `critical`, where the break point `x_c`
-    is larger than 1. The amplitude (p₁ − p₀)/(ρ − p₁) increases along the line; p₁ is the overlap
-    of two supports in the same group, p₀ that of two in different groups. The last point of the
-    result is the first one without groups.
+    Supports are choices of variables, and x = 1 means that two of them are in different groups with
+    probability 1. The place on the line is the amplitude (p₁ − p₀)/(ρ − p₁), which says how
+    distinct the groups are: p₁ is the overlap (scalar product of the weights, per variable) of two
+    supports in the same group, p₀ that of two in different groups, and ρ the density. The line
+    begins with amplitude 0 at `critical`, the state where the solution without groups becomes
+    unstable; `x_c` > 1 is the break point there. It is followed until the complexity, ln(number of
+    groups) per variable, is negative, which holds at the last point of the result only.
     """
 
-    def has_no_groups_left(point: Solved[RSBState]) -> bool:
-        """Whether the complexity, ln(number of groups) per variable, is negative."""
+    def has_negative_complexity(point: Solved[RSBState]) -> bool:
+        """Whether the number of groups is no longer exponentially large."""
         return complexity(point.state, branch.rho) < 0
 
     # The first amplitude must be smaller than the amplitude of the jump. The jump becomes small as
     # x_c approaches 1, so the first amplitude is proportional to x_c − 1.
-    log_amplitude = float(np.log(_FIRST_AMPLITUDE * (x_c - 1)))
-    start = start_near_symmetric(branch, critical, np.exp(log_amplitude), x=1.0)
-    first = _at_unit_break(branch, log_amplitude, start)
+    first_log_amplitude = float(np.log(_FIRST_AMPLITUDE * (x_c - 1)))
+    start = start_near_symmetric(branch, critical, np.exp(first_log_amplitude), x=1.0)
+    first = _at_unit_break(branch, first_log_amplitude, start)
 
     # The line is followed in the amplitude, because each amplitude has only one solution. A load
     # can have two.
     points = follow(
-        lambda target, guess: _at_unit_break(branch, target, guess),
+        lambda log_amplitude, guess: _at_unit_break(branch, log_amplitude, guess),
         first=first,
-        begin=log_amplitude,
+        begin=first_log_amplitude,
         step=_LOG_AMPLITUDE_STEP,
-        until=has_no_groups_left,
+        until=has_negative_complexity,
     )
     return list(points)
 
@@ -234,39 +248,43 @@ def _at_unit_break(branch: RSBBranch, log_amplitude: float, start: Array) -> Sol
     )
 
 
-def _turning_load(branch: RSBBranch, line: list[Solved[RSBState]]) -> float:
-    """Return α_d, the smallest load at which groups of supports exist.
+def _smallest_load_with_groups(branch: RSBBranch, line: list[Solved[RSBState]]) -> float:
+    """Return α_d, the smallest load at which the separating supports form groups.
 
-    `line` has the solutions with break point x = 1, in the order of their amplitude. The amplitude
-    is (p₁ − p₀)/(ρ − p₁), where p₁ and p₀ are the overlaps of supports within and between groups.
-    Along the line the load first decreases and then increases. Its minimum, α_d, lies between the
-    neighbours of the solution with the smallest load.
+    Supports are choices of variables, and the load is patterns per variable. `line` has the
+    solutions with groups and break point x = 1, in the order of their amplitude. The amplitude
+    (p₁ − p₀)/(ρ − p₁) says how distinct the groups are: p₁ and p₀ are the overlaps of supports
+    within and between groups, ρ the density. Along the line the load first decreases and then
+    increases. Its minimum, α_d, lies between the neighbours of the solution with the smallest load.
     """
     loads = [point.state.alpha for point in line]
-    lowest = int(np.argmin(loads))
+    lowest_index = int(np.argmin(loads))
+    lowest = line[lowest_index]
     # If the lowest point is an end of the line, it replaces its missing neighbour.
-    before = line[max(lowest - 1, 0)]
-    after = line[min(lowest + 1, len(line) - 1)]
+    before = line[max(lowest_index - 1, 0)]
+    after = line[min(lowest_index + 1, len(line) - 1)]
 
     def load_at(log_amplitude: float) -> float:
         """The load of the solution at x = 1 with this amplitude."""
-        return _at_unit_break(branch, log_amplitude, line[lowest].unknowns).state.alpha
+        return _at_unit_break(branch, log_amplitude, lowest.unknowns).state.alpha
 
-    turning = minimize_scalar(
+    minimum = minimize_scalar(
         load_at,
         bounds=(before.unknowns[LOG_AMPLITUDE], after.unknowns[LOG_AMPLITUDE]),
         method="bounded",
         options={"xatol": _TOLERANCE_OF_LOG_AMPLITUDE},
     )
-    return float(turning.fun)
+    return float(minimum.fun)
 
 
 def start_near_symmetric(branch: RSBBranch, critical: RSState, amplitude: float, x: float) -> Array:
     """Return a start for Newton's method with groups of supports, near a state without groups.
 
-    The start, (coordinates,), has an overlap p₀ between groups a little below the overlap of
-    `critical`, and an overlap p₁ within a group a little above it. The same holds for their
-    multipliers. All other parameters are those of `critical`.
+    Supports are choices of variables. Without groups any two have the same overlap q₀ (scalar
+    product of their weights, per variable). The start, (coordinates,), has an overlap p₀ a little
+    below q₀ for supports in different groups, and p₁ a little above q₀ for supports in the same
+    group. The Lagrange multipliers of the overlaps are set apart in the same way. All other
+    parameters are those of `critical`.
 
     Parameters
     ----------
@@ -280,19 +298,25 @@ def start_near_symmetric(branch: RSBBranch, critical: RSState, amplitude: float,
         The break point: the probability that two supports belong to different groups.
     """
     symmetric = critical.order
-    overlap = symmetric.q0  # q₀, the overlap of any two supports if there are no groups
-    multiplier = symmetric.F0
+    overlap = symmetric.q0  # q₀
+    multiplier = symmetric.F0  # of q₀
+
     # By definition p₁ − p₀ = amplitude·(ρ − p₁). p₁ is not known yet, and is replaced by q₀.
-    overlap_gap = amplitude * (branch.rho - overlap)
-    # A rough guess, which Newton's method corrects: both gaps have the same relative size.
-    multiplier_gap = overlap_gap * (multiplier / overlap)
+    overlap_difference = amplitude * (branch.rho - overlap)  # p₁ − p₀
+    p0 = overlap - overlap_difference / 2
+    p1 = overlap + overlap_difference / 2
+    # A rough guess, which Newton's method corrects: both differences have the same relative size.
+    multiplier_difference = overlap_difference * (multiplier / overlap)
+    G0 = multiplier - multiplier_difference / 2
+    G1 = multiplier + multiplier_difference / 2
+
     order = RSBOrder(
         chi=symmetric.chi,
         K=symmetric.K,
         E=symmetric.E,
         F1=symmetric.F1,
-        p=(overlap - overlap_gap / 2, overlap + overlap_gap / 2),
-        G=(multiplier - multiplier_gap / 2, multiplier + multiplier_gap / 2),
+        p=(p0, p1),
+        G=(G0, G1),
         x=(x,),
         threshold=symmetric.threshold,
     )

@@ -128,26 +128,27 @@ class Field:
     def _mean_square_of_class(
         self, function: Callable[[Array], Array], common_part: float, offset: float
     ) -> float:
-        """Average the product of a function of the fields of a pattern in two choices of variables.
+        """Average function(x)·function(x') over the fields x and x' of a pattern in two choices.
 
-        For the patterns of one class this is
+        The pattern belongs to one class, and the choices are of variables. Both fields have the
+        Gaussian part z in common, and each has an independent part y of its own; c, `common_part`,
+        is the correlation of the fields. The average is
 
             ∫Dz [∫Dy function(γ(√(1−c) y + shift))]²,    shift = √c z + offset/γ.
 
-        The fields of the pattern in the two choices share the Gaussian part z, and each has an
-        independent part y of its own; c is `common_part`. The nodes of both integrals are chosen
-        for a function that changes around argument 0, over a distance of about 1.
+        The nodes of both integrals are chosen for a function that changes around argument 0, over a
+        distance of about 1.
         """
-        own = np.sqrt(1 - common_part)  # √(1−c)
-        common = np.sqrt(common_part)  # √c
+        own_sd = np.sqrt(1 - common_part)  # √(1−c)
+        common_sd = np.sqrt(common_part)  # √c
         # The nodes z are dense where the integral over y changes.
-        z_rule = self._rule_for_common_part(own, common, offset)
-        shift = common * z_rule.nodes + offset / self.gamma  # (z nodes,)
+        z_rule = self._rule_for_common_part(own_sd, common_sd, offset)
+        shift = common_sd * z_rule.nodes + offset / self.gamma  # (z nodes,)
 
         # The integral over y at each z. Its nodes are dense where the argument is 0; this y depends
         # on z, so each z has its own row of nodes.
-        y, y_weights = self._rules_for_own_part(own, shift)  # both (z nodes, y nodes)
-        argument = self.gamma * (own * y + shift[:, None])  # (z nodes, y nodes)
+        y, y_weights = self._rules_for_own_part(own_sd, shift)  # both (z nodes, y nodes)
+        argument = self.gamma * (own_sd * y + shift[:, None])  # (z nodes, y nodes)
         mean_over_y = (y_weights * function(argument)).sum(axis=1)  # (z nodes,)
 
         # Given z, the two fields are independent with the same distribution, so the mean of the
@@ -176,11 +177,13 @@ class Field:
 
 
 def _field_at(log_gamma: float, ensemble: Ensemble, step: float) -> Field:
-    """Return the field of a pattern at a given ln γ, with the best threshold b if b is free.
+    """Return the field of a pattern for a given ln γ, with the best threshold b if b is free.
 
-    γ² = q₁/(ρ − q₁), where q₁ is the overlap of two typical solutions w on the same variables and ρ
-    their squared length, both per variable. The best b maximises the volume of solutions. `step` is
-    the step of the quadrature.
+    The solutions are the weight vectors w that separate the patterns. The field of a pattern is its
+    scalar product with their mean, in units of their spread. Its standard deviation γ is given by
+    γ² = q₁/(ρ − q₁), where q₁ is the overlap (scalar product) of two typical solutions on the same
+    variables and ρ their squared length, both per variable. The best b leaves the largest volume of
+    solutions. `step` is the step of the quadrature.
     """
     gamma = float(np.exp(log_gamma))
     if not ensemble.free_threshold:
@@ -219,45 +222,54 @@ def _field_with_threshold(threshold: float, gamma: float, ensemble: Ensemble, st
 def gardner_field(load: float, ensemble: Ensemble = PLAIN, step: float = QUADRATURE_STEP) -> Field:
     """Solve Gardner's equation for the field of a pattern, with a typical choice of variables.
 
-    The field is γt + offset, where t ~ N(0, 1) and each class of patterns has its own offset. γ is
-    the root of
+    The field is the scalar product of the pattern with the mean of all weight vectors that separate
+    the patterns, in units of their spread. It is γt + offset, where t ~ N(0, 1) and each class of
+    patterns has its own offset. γ is the root of
 
         load·⟨h²⟩ = γ².
 
-    ⟨h²⟩ is the mean of h² (`mills`) over the field and the classes. `load` is patterns per chosen
-    variable, and must be below Gardner's capacity. `step` is the step of the quadrature.
+    ⟨h²⟩ is the mean of h² over the field and the classes, and h (`mills`) the logarithmic
+    derivative of the upper tail of the normal distribution. `load` is patterns per chosen variable,
+    and must be below Gardner's capacity, the largest load that can be separated. `step` is the step
+    of the quadrature.
     """
 
     def excess(log_gamma: float) -> float:
         """load·⟨h²⟩/γ² − 1, which decreases with γ from ∞ to below 0."""
         field = _field_at(log_gamma, ensemble, step)
-        return load * field.mean(lambda x: (mills(x) / field.gamma) ** 2) - 1
+        mean_over_gamma_square = field.mean(lambda x: (mills(x) / field.gamma) ** 2)  # ⟨h²⟩/γ²
+        return load * mean_over_gamma_square - 1
 
     # Widen the bracket of ln γ until it contains the root.
-    low = -1.0
-    high = 1.0
-    while excess(low) < 0:
-        low -= 2
-    while excess(high) > 0:
-        high += 2
-    log_gamma = float(brentq(excess, low, high, xtol=1e-15, rtol=1e-15))
+    lower_end = -1.0
+    upper_end = 1.0
+    while excess(lower_end) < 0:
+        lower_end -= 2
+    while excess(upper_end) > 0:
+        upper_end += 2
+    log_gamma = float(brentq(excess, lower_end, upper_end, xtol=1e-15, rtol=1e-15))
     return _field_at(log_gamma, ensemble, step)
 
 
 def solve_typical(
     alpha: float, rho: float, ensemble: Ensemble = PLAIN, step: float = QUADRATURE_STEP
 ) -> RSSolution:
-    """Compute the replica-symmetric solution at a load so small that typical choices separate.
+    """Compute the solution at a load so small that a typical choice of variables separates.
 
     The load α (`alpha`) is patterns per variable and must be below the Cover–Gardner load. The
     density ρ (`rho`) is the share of variables chosen. `step` is the step of the quadrature.
     """
-    # Within a typical choice this is Gardner's problem with ρN variables.
-    field = gardner_field(alpha / rho, ensemble, step)
+    # Within a typical choice this is Gardner's problem with ρN variables: the perceptron with
+    # random patterns, without selection.
+    load_of_choice = alpha / rho  # patterns per chosen variable
+    field = gardner_field(load_of_choice, ensemble, step)
+
+    # Overlaps are scalar products per variable.
     gamma_square = field.gamma**2  # q₁/(ρ − q₁)
+    q1 = rho * (gamma_square / (1 + gamma_square))  # of two weight vectors on one choice
     common_part = _common_part(alpha, rho, field)  # q₀/q₁
-    q1 = rho * (gamma_square / (1 + gamma_square))  # overlap of two weight vectors on one choice
-    q0 = q1 * common_part  # of those on two choices
+    q0 = q1 * common_part  # of weight vectors on two choices
+
     conjugates = _conjugates(alpha, rho, field, common_part)
     return RSSolution(
         alpha=alpha,
@@ -267,7 +279,7 @@ def solve_typical(
         q0=q0,
         q1=q1,
         # χ, E, F₁ and F₀ are in units for loads above the Cover–Gardner load. Below that load they
-        # have these limits.
+        # have these limits; `conjugates` has multipliers that are finite there.
         chi=math.inf,
         K=float(logit(1 - rho)),  # each variable is chosen with the same odds e^{−K} = ρ/(1 − ρ)
         E=0.0,

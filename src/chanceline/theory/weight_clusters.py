@@ -49,12 +49,17 @@ _STEP_OF_SHARE = 0.25
 
 @lru_cache(maxsize=64)
 def one_step_gardner(ensemble: Ensemble) -> Solved[Counted]:
-    """Compute the capacity α_c with all variables and errors, with one step of symmetry breaking.
+    """Compute the capacity of a perceptron with all variables that may misclassify some patterns.
 
-    With errors the weights that classify well form several clusters, which one step of breaking
-    counts. A start is known for equal classes, no margin and an error rate of 0.1. From there the
-    solution is followed to `ensemble`. The parameter is the share of the way, 0 at the start and 1
-    at the end. The unknowns of the result are those of `cluster_equations`.
+    The capacity is the largest load (patterns per variable) with at most the share of errors that
+    `ensemble` allows. If errors are allowed, the weight vectors that classify well form several
+    separate clusters. The method counts these (one step of symmetry breaking), and the capacity is
+    where the last cluster disappears.
+
+    Newton's method needs a start near the solution. One is known for equal classes, no margin and
+    an error rate of 0.1. From there the ensemble is changed in steps to the given one; the position
+    is the share of the way, 0 at the start and 1 at the end. The unknowns of the result are those
+    of `cluster_equations`.
     """
 
     def solve_at(share: float, start: Array) -> Solved[Counted]:
@@ -69,23 +74,25 @@ def one_step_gardner(ensemble: Ensemble) -> Solved[Counted]:
     return last_point(follow(solve_at, first, begin=0.0, step=_STEP_OF_SHARE, until=1.0))
 
 
-def _ensemble_at_share(share: float, wanted: Ensemble) -> Ensemble:
-    """Return an ensemble between the start of the search (share 0) and `wanted` (share 1).
+def _ensemble_at_share(share: float, goal: Ensemble) -> Ensemble:
+    """Interpolate between two ensembles of random patterns: the known start and the `goal`.
 
-    The ensemble of the start has equal classes, no margin, and the error rate 0.1.
+    The ensemble at the start (share 0) has equal classes, no margin, and the error rate 0.1. At
+    share 1 the result is the `goal`.
     """
-    # A geometric mean. If the classes of `wanted` are equal, too, the ratio is 1 and they stay
-    # exactly equal at every share.
-    balance = EQUAL_CLASSES * (wanted.balance / EQUAL_CLASSES) ** share
+    # The balance is the share of positive patterns. It is interpolated as a geometric mean. If the
+    # classes of the goal are equal, too, the ratio is 1 and they stay exactly equal at every share.
+    balance = EQUAL_CLASSES * (goal.balance / EQUAL_CLASSES) ** share
 
     # The error rate is interpolated as a part of the positive class, by the log-odds of this part.
     # The part therefore stays below 1; at 1 the load would diverge.
     start_log_odds = logit(_START_ERROR_RATE / EQUAL_CLASSES)
-    wanted_log_odds = logit(wanted.error_rate / wanted.balance)
-    part_of_class = expit((1 - share) * start_log_odds + share * wanted_log_odds)
+    goal_log_odds = logit(goal.error_rate / goal.balance)
+    log_odds = (1 - share) * start_log_odds + share * goal_log_odds
+    part_of_class = expit(log_odds)
     return Ensemble(
         balance=balance,
-        margin=wanted.margin * share,
+        margin=goal.margin * share,
         error_rate=float(balance * part_of_class),
     )
 
@@ -100,25 +107,27 @@ def _solve_clusters(ensemble: Ensemble, start: Array) -> Solved[Counted]:
 
 
 def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
-    """Evaluate the equations of the capacity with clusters of weights: load and residual.
+    """Evaluate the equations of the capacity of a perceptron with errors: load and residual.
 
-    At the capacity the entropy of clusters, Σ = ln(number of clusters)/N, is 0 and stationary in
-    its order parameters. The coordinates of the point are, in this order,
+    The weight vectors that classify well form several separate clusters. Σ = ln(number of
+    clusters)/N depends on a few unknowns, and is stationary in them; at the capacity it is 0. The
+    unknowns are the coordinates of `point`, in this order,
 
-        ln χ       χ is the response: a violation v of a constraint costs v²/2χ,
-        logit q₀   q₀ is the overlap of weights (of length 1) in different clusters,
+        ln χ       χ > 0: a violation v of a constraint is corrected at the cost v²/2χ,
+        logit q₀   q₀ is the scalar product of weights (of length 1) in different clusters,
         b          the threshold of the rule, only if it is free,
         ln v*      v* is the violation above which a pattern is an error.
 
-    The residual has the errors of the equations of q₀ and v*, then Σ, then the equation of b if it
-    is free. The equation of χ is solved directly for the load.
+    The residual has the errors of the equations of q₀ and v*, then Σ, then the error of the
+    equation of b if b is free. The equation of χ is solved directly for the load. A point with
+    residual 0 is the solution.
     """
     parameters = _decode(point, ensemble)
     laws_of_classes = class_laws(ensemble, parameters, QUADRATURE_STEP)
     means = pattern_means(laws_of_classes, ensemble, rho=1.0)
 
-    # Σ is stationary in χ if the number of tight patterns equals the number of weights: the load
-    # times the share of tight patterns (corrected for margin and errors) is 1.
+    # Σ is stationary in χ if the number of tight patterns (exactly at the margin) equals the number
+    # of weights: the load times the share of tight patterns, corrected for margin and errors, is 1.
     if not means.effective_tight > 0:
         # No load is possible here: Newton's method must take a shorter step.
         raise OutsideDomain("the corrected share of tight patterns must be positive")
@@ -169,18 +178,21 @@ def _cluster_exponent(
 
 
 def _decode(point: Array, ensemble: Ensemble) -> PatternParameters:
-    """Return the order parameters of clusters of weights at a point of the solver, (coordinates,).
+    """Decode the unknowns of Newton's method into the parameters that averages over patterns need.
 
-    The point is (ln χ, logit q₀, b if it is free, ln v*), as `cluster_equations` describes. Raises
-    OutsideDomain, which makes Newton's method take a shorter step, if χ is far larger than at any
-    solution: the entropy Σ of clusters then nearly vanishes at every load.
+    The unknowns, (coordinates,), are (ln χ, logit q₀, b if it is free, ln v*), as
+    `cluster_equations` describes; ln v* is the last one in either case. Raises OutsideDomain, which
+    makes Newton's method take a shorter step, if χ is far larger than at any solution: Σ, the
+    logarithm of the number of clusters of weights per variable, is then nearly 0 at every load.
     """
     check_logarithms(point)
     chi = np.exp(point[_LOG_CHI])
-    if chi > _LARGEST_RESPONSE * (1 + ensemble.margin**2):
+    largest_chi = _LARGEST_RESPONSE * (1 + ensemble.margin**2)
+    if chi > largest_chi:
         raise OutsideDomain("χ diverges")
+
     logit_q0 = point[_LOGIT_Q0]
-    threshold = 0.0
+    threshold = 0.0  # if it is not free
     if ensemble.free_threshold:
         threshold = float(point[_THRESHOLD])
     return PatternParameters(

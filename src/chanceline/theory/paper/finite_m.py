@@ -78,54 +78,68 @@ class FiniteMState:
     residual: Array  # relative errors of the three equations, (3,)
 
 
-def volume_recursion(q: Array, breaks: Array, gap: float) -> Recursion:
-    """Compute the log-probability g_i(v) that a pattern is satisfied, on all levels i = 0 … L.
+def volume_recursion(q: Array, breaks: Array, own_variance: float) -> Recursion:
+    """Compute the log-probability g_i(v) that a pattern is on its side, on all levels i = 0 … L.
 
-    There are m replicas (copies) of the weights on each support (choice of variables). v is a part
-    of a pattern's field:
+    The theory considers m copies (replicas) of the weights on each choice of variables (support).
+    The field of a pattern, its scalar product with the weights of a replica, is Gaussian with
+    variance ρ, the density; a positive field is on the wrong side. v is a part of the field:
 
-        level 0    the part that replicas on different supports share,
-        level 1    the part that replicas on the same support share,
-        level 2    the part that replicas in the same group share, if there are groups.
+        level 0    the part that is the same for all replicas, on any support,
+        level 1    also the part that is the same for all replicas on one support,
+        level 2    also the part that is the same for all replicas in one group, if there are any.
 
     Parameters
     ----------
     q : (L + 1,)
-        Overlaps q₀ < … < q_L of two replicas by level: the variances of v.
+        Variances q₀ < … < q_L of v by level: the overlaps (scalar products) of two replicas.
     breaks : (L,)
         x₁ … x_L: the number m of replicas on a support and, with groups, the size of a group.
-    gap
-        ρ − q_L. It is a separate argument, because the subtraction would lose all digits as m → 0.
+    own_variance
+        ρ − q_L, the variance of the part that each replica has of its own. It is a separate
+        argument, because the subtraction would lose all digits as m → 0.
     """
-    if not (gap > 0 and np.diff(q, prepend=0.0).min() > 0):
+    increasing = np.diff(q, prepend=0.0).min() > 0  # 0 < q₀ < … < q_L
+    if not (own_variance > 0 and increasing):
         raise OutsideDomain("0 < q₀ < q₁ < … < ρ is needed")
-    grids = _field_grids(q, breaks, gap)
+    grids = _field_grids(q, breaks, own_variance)
 
-    # Given v on the top level, the field of a replica has the variance ρ − q_L. The pattern is then
-    # satisfied with probability H(t), where H is the upper tail of the normal distribution.
-    width = np.sqrt(gap)
-    scaled_field = grids[-1].nodes / width  # t = v/√(ρ − q_L)
+    # Given v on the top level, a pattern is on its side with probability H(t), where
+    # t = v/√(ρ − q_L) and H is the upper tail of the normal distribution. The functions g_i on the
+    # lower levels follow from g_L = ln H(t) by averages.
+    width = np.sqrt(own_variance)
+    scaled_field = grids[-1].nodes / width  # t
     top_values = log_ndtr(-scaled_field)  # g_L = ln H(t)
     top_slopes = mills(scaled_field) / width  # dg_L/dv
     return recurse(grids, top_values=top_values, top_slopes=top_slopes, variances=q, breaks=breaks)
 
 
-def _field_grids(q: Array, breaks: Array, gap: float) -> list[Grid]:
-    """Return grids of the field v of a pattern, one for each level 0 … L of replicas.
+def _field_grids(q: Array, breaks: Array, own_variance: float) -> list[Grid]:
+    """Return grids of the field v of a pattern, one for each level 0 … L, for numerical integrals.
 
-    `q` has the variances q₀ … q_L of v by level, (L + 1,), and `breaks` the break points x₁ … x_L,
-    (L,). `gap` is ρ − q_L, the variance of the rest of the field beyond the top level.
+    v is the part of the field that copies (replicas) of the weights share, on level i with the
+    variance q_i. A grid must reach far enough to cover v, and its steps must be short enough for
+    the functions that are integrated on its level.
+
+    Parameters
+    ----------
+    q : (L + 1,)
+        The variances q₀ … q_L.
+    breaks : (L,)
+        Exponents x₁ … x_L of the probability H that the pattern is on its side.
+    own_variance
+        ρ − q_L, the variance of the part of the field that each replica has of its own.
     """
     reach = FIELD_REACH * np.sqrt(q[-1])
     steps_of_gaussians = gaussian_steps(q)  # resolve the Gaussians between levels, (L + 1,)
 
-    # Level 0 has only Gaussians. On level i = 1 … L the Gaussian is multiplied by H(v/√gap)^x_i,
-    # where H is the probability that the pattern is satisfied.
+    # Level 0 has only Gaussians. On level i = 1 … L the Gaussian is multiplied by H^x_i.
     bottom_grid = uniform_grid(reach, steps_of_gaussians[0])
     # Far on the violated side H^x decays like a Gaussian, which makes the product narrower.
-    coarse_steps = steps_of_gaussians[1:] * _narrowing_of_levels(q, breaks, gap)  # (L,)
+    narrowing = _narrowing_of_levels(q, breaks, own_variance)  # (L,)
+    coarse_steps = steps_of_gaussians[1:] * narrowing  # (L,)
     # Around v = 0 H falls from 1 to 0 over this width, and the steps must be short.
-    edge_width = np.sqrt(gap)
+    edge_width = np.sqrt(own_variance)
     upper_grids = [
         focused_grid(
             reach,
@@ -138,18 +152,18 @@ def _field_grids(q: Array, breaks: Array, gap: float) -> list[Grid]:
     return [bottom_grid, *upper_grids]
 
 
-def _narrowing_of_levels(q: Array, breaks: Array, gap: float) -> Array:
+def _narrowing_of_levels(q: Array, breaks: Array, own_variance: float) -> Array:
     """By which factor H^x narrows the Gaussian of the field v, on the levels 1 … L, (L,).
 
-    `q` are the variances q₀ … q_L of v by level, `breaks` the break points x₁ … x_L, and H =
-    H(v/√gap) is the probability that a pattern of field v is satisfied. The Gaussian of level i,
-    e^{−v²/2V}, has the variance V = q_i − q_{i−1}. On the violated side, far from 0, H^x falls as
-    e^{−x v²/2gap}, x = x_i. The product is a Gaussian of variance V' with
+    `q` are the variances q₀ … q_L of v by level, `breaks` the break points x₁ … x_L, and H(v/√r)
+    is the probability that a pattern of field v is satisfied, with r = ρ − q_L (`own_variance`).
+    The Gaussian of level i, e^{−v²/2V}, has the variance V = q_i − q_{i−1}. On the violated side,
+    far from 0, H^x falls as e^{−x v²/2r}, x = x_i. The product is a Gaussian of variance V' with
 
-        1/V' = 1/V + x/gap,    V'/V = gap/(gap + xV).
+        1/V' = 1/V + x/r,    V'/V = r/(r + xV).
     """
     variance_parts = np.diff(q)  # V of each level
-    return np.sqrt(gap / (gap + breaks * variance_parts))
+    return np.sqrt(own_variance / (own_variance + breaks * variance_parts))
 
 
 class SupportLaw(NamedTuple):
@@ -164,38 +178,51 @@ class SupportLaw(NamedTuple):
 def support_law(
     top_precision: float, multipliers: Array, price: float, breaks: Array
 ) -> SupportLaw:
-    """Compute the log-odds that a variable is chosen, and its mean weight then, at field nodes.
+    """Compute the log-odds that a variable is chosen, and its mean weight if it is.
 
-    A variable has a field on each level i = 0 … L: h_i is the part that replicas of its weight
-    share. Replicas on different supports (choices of variables) share h₀, and replicas on the same
-    support share h₁. The choice of the variable depends only on h₀. The arrays of the result are at
-    the nodes of h₀, (nodes,).
+    Both depend on the field h₀ of the variable, a Gaussian number that says in which direction the
+    data pull its weight. They are computed at quadrature nodes of h₀, for averages over h₀.
+
+    Behind h₀ there are m copies (replicas) of the weight. Replicas on different choices of
+    variables (supports) have only h₀ in common. Replicas on the same support have the field h₁ in
+    common, which varies around h₀, and so on up to level L. Given its field h_i on level i, a
+    weight has the mean h_i/D_i. The levels above 0 are integrated out in closed form: the odds are
+    e^{−K}B(h₀), where B is the integral over the m replicas of the weight.
 
     Parameters
     ----------
     top_precision
         D_L: one over the variance of a weight, given its field h_L on the top level L.
     multipliers : (L + 1,)
-        Variances q̂₀ … q̂_L of the fields h_i: the multipliers of the overlaps.
+        Variances q̂₀ … q̂_L of the fields h_i.
     price
-        K: the odds of choosing a variable have the factor e^{−K}.
+        K, the price of a variable: the odds of choosing it have the factor e^{−K}.
     breaks : (L,)
-        Break points x₁ … x_L; x₁ is the number m of replicas.
+        x₁, the number m of replicas on a support, and x₂, the size of a group, if there are groups.
+
+    Returns
+    -------
+    SupportLaw
+        D₀ … D_L, the log-odds and the squared mean weight at the nodes, (nodes,), and the weights
+        of the nodes in the average over h₀.
     """
-    # Given its field h_i, a weight has the mean h_i/D_i. The D_i decrease towards level 0. If D₀ is
-    # not positive, the integral over the weights diverges.
+    # The D_i decrease towards level 0. If D₀ is not positive, the integral B diverges.
     precisions = descending_scales(top_precision, breaks, multipliers)  # D₀ … D_L
     bottom_precision = precisions[0]
     if not 0 < bottom_precision <= top_precision:
         raise OutsideDomain("D_L ≥ … ≥ D₀ > 0 is needed")
 
+    # The nodes of h₀ = √q̂₀ z, where z is a standard Gaussian.
     field_variance = multipliers[0]  # q̂₀
     rule = _rule_for_choice(bottom_precision, field_variance, n_replicas=breaks[0])
-    bottom_field = np.sqrt(field_variance) * rule.nodes  # h₀ = √q̂₀ z, z a standard Gaussian
+    bottom_field = np.sqrt(field_variance) * rule.nodes  # h₀
+
+    log_b = _log_b(bottom_field, precisions, breaks)  # ln B(h₀)
+    mean_weight = bottom_field / bottom_precision  # h₀/D₀
     return SupportLaw(
         precisions=precisions,
-        log_odds=_log_b(bottom_field, precisions, breaks) - price,  # ln(e^{−K}B(h₀))
-        mean_weight_square=(bottom_field / bottom_precision) ** 2,
+        log_odds=log_b - price,  # ln(e^{−K}B)
+        mean_weight_square=mean_weight**2,
         weights=rule.weights,
     )
 
@@ -236,7 +263,7 @@ class _Overlaps(NamedTuple):
     """The unknowns of `_equations`, decoded."""
 
     q: Array  # q₀ between supports, q₁ between replicas in one and, with groups, q₂ within a group
-    gap: float  # ρ − q_L, L the top level; by itself, as for m → 0 it is lost in ρ
+    own_variance: float  # ρ − q_L, L the top level; by itself, as for m → 0 it is lost in ρ
     K: float  # multiplier of the density ρ
 
     @property
@@ -251,32 +278,37 @@ class _Overlaps(NamedTuple):
 
 
 def _decode_overlaps(unknowns: Array, rho: float, split: float) -> _Overlaps:
-    """Decode the unknowns (ln(ρ − q_L), logit(q₀/q₁), K) into overlaps of weights and the price K.
+    """Decode the unknowns of Newton's method, (3,), into overlaps of weights and the price K.
 
-    q₀ is the overlap of replicas (copies of the weights) on two supports and q₁ that on one
-    support. ρ is the density, and K its multiplier, the price of a variable. Without groups of
-    replicas L = 1, and `split` is 0. With groups L = 2: replicas in the same group have the larger
-    overlap q₂, where q₂ − q₁ = split·(ρ − q₂).
+    The unknowns are ln(ρ − q_L), logit(q₀/q₁) and K. An overlap is the scalar product, per
+    variable, of two copies (replicas) of the weights: q₀ if they are on two choices of variables
+    (supports), and q₁ if they are on one. ρ is the density, and K the price of a variable.
+
+    Without groups of replicas `split` is 0, and q_L is q₁. With groups q_L is q₂, the overlap of
+    replicas in the same group, and q₁ follows from q₂ − q₁ = split·(ρ − q₂).
     """
-    log_gap, logit_q0_over_q1, K = unknowns.tolist()
-    check_logarithms(np.array([log_gap, logit_q0_over_q1]))
-    gap = float(np.exp(log_gap))  # ρ − q_L
-    q1 = rho - gap - split * gap  # q_L = ρ − gap, minus q₂ − q₁ with groups
+    log_own_variance, logit_q0_over_q1, K = unknowns.tolist()
+    check_logarithms(np.array([log_own_variance, logit_q0_over_q1]))
+    own_variance = float(np.exp(log_own_variance))  # ρ − q_L
+
+    q1 = rho - own_variance - split * own_variance  # q₂ − (q₂ − q₁), or without groups q_L
     q0 = q1 * expit(logit_q0_over_q1)
     overlaps = [q0, q1]
     if split:  # there are groups
-        q2 = rho - gap
+        q2 = rho - own_variance
         overlaps.append(q2)
-    return _Overlaps(q=np.array(overlaps), gap=gap, K=K)
+    return _Overlaps(q=np.array(overlaps), own_variance=own_variance, K=K)
 
 
 def _equations(
     unknowns: Array, alpha: float, rho: float, breaks: Array, split: float
 ) -> FiniteMState:
-    """Evaluate the saddle equations of φ(m) at a point; a point with residual 0 is a saddle.
+    """Evaluate the equations of the theory at a point: where their residual is 0, it is a solution.
 
-    φ(m) is the growth rate of Σ_c V(c)^m over supports c, where V(c) is the volume of weights that
-    separate, and m the number of replicas (copies) of the weights.
+    The theory computes φ(m), the growth rate of Σ_c V(c)^m with the number of variables. The sum
+    is over the choices of variables (supports) c, and V(c) is the volume of the weights on c that
+    separate the classes. With m copies (replicas) of the weights, φ(m) is a function of a few order
+    parameters, and is stationary in them at a solution, called a saddle.
 
     Parameters
     ----------
@@ -294,20 +326,22 @@ def _equations(
 
     # The patterns determine the multipliers of the overlaps: q̂_i = α E_i[g_i'²], where g_i is the
     # log-probability that a pattern is satisfied.
-    patterns = volume_recursion(overlaps.q, breaks, overlaps.gap)
+    patterns = volume_recursion(overlaps.q, breaks, overlaps.own_variance)
     multipliers = alpha * patterns.mean_square_slopes  # (L + 1,)
 
     # The multipliers determine the distribution of a variable. At a saddle its density and overlaps
     # equal those of `unknowns`; the residual is the difference.
-    top_precision = _top_precision(overlaps.gap, rho)  # of a weight, on the top level L
+    top_precision = _top_precision(overlaps.own_variance, rho)  # of a weight, on the top level L
     variables = support_law(
         top_precision=top_precision, multipliers=multipliers, price=overlaps.K, breaks=breaks
     )
+
+    n_replicas = breaks[0]  # m
     phi = _phi(
         overlaps=overlaps,
         rho=rho,
         breaks=breaks,
-        pattern_term=alpha * breaks[0] * patterns.mean_values[0],  # αm E₀[g₀]
+        pattern_term=alpha * n_replicas * patterns.mean_values[0],  # αm E₀[g₀]
         multipliers=multipliers,
         variables=variables,
     )
@@ -322,45 +356,59 @@ def _equations(
     )
 
 
-def _top_precision(gap: float, rho: float) -> float:
+def _top_precision(own_variance: float, rho: float) -> float:
     """D_L = ρ/(ρ − q_L), one over the variance of a chosen weight around what replicas share.
 
-    `gap` is ρ − q_L: the norm ρ of the weights minus the overlap q_L of two replicas on the top
-    level. It is the variance 1/D_L of a chosen weight times the share ρ of variables chosen.
+    `own_variance` is ρ − q_L: the norm ρ of the weights minus the overlap q_L of two replicas on
+    the top level. It is the variance 1/D_L of a chosen weight times the share ρ of variables
+    chosen.
     """
-    return rho / gap
+    return rho / own_variance
 
 
 def _residual(overlaps: _Overlaps, rho: float, multipliers: Array, variables: SupportLaw) -> Array:
-    """Compare density and overlaps of the variables with the given ones; returns errors, (3,).
+    """Compute the relative errors of density and overlaps at a trial point, (3,).
 
-    The errors are those of the density, of q₁ and of q₀. The given density is `rho`, the share of
-    variables that are chosen. The given overlaps of weights are q₀ between supports and q₁ on one
-    support (`overlaps`), with their `multipliers`. `variables` is the law of a variable at the
-    nodes of its field on level 0, which all supports share.
+    The overlaps of the trial point determine how a variable is chosen and weighted (`variables`).
+    Averages over the variables then give a density and overlaps, too. At a solution these are equal
+    to the given density and to the overlaps of the point. The errors are, in this order, those of
+    the density, of q₁ and of q₀.
+
+    Parameters
+    ----------
+    overlaps
+        Overlaps of two copies (replicas) of the weights at the trial point: q₀ if they are on two
+        choices of variables (supports), q₁ if they are on one.
+    rho
+        The given density, the share of variables that are chosen.
+    multipliers : (levels,)
+        Variances of the field of a variable, by level.
+    variables
+        Choice and weight of a variable at the nodes of its field on level 0, the part of the field
+        that is the same for all supports.
     """
     p = expit(variables.log_odds)  # the probability that the variable is chosen, (nodes,)
     mean_weight_square = variables.mean_weight_square  # (its mean weight if chosen)², (nodes,)
-    weights = variables.weights  # quadrature weights of the nodes, not weights of the rule
+    node_weights = variables.weights  # of the average over the nodes
 
-    returned_density = weights @ p
+    density = node_weights @ p
     # Given the field two supports choose the variable independently, each with probability p.
-    returned_q0 = weights @ (p**2 * mean_weight_square)
-    # Two replicas on the same support choose it together, with probability p. They also share more
-    # of the field (level 1), which adds to their overlap.
-    chosen_together = weights @ (p * mean_weight_square)
+    q0 = node_weights @ (p**2 * mean_weight_square)
+    # Two replicas on the same support choose it together, with probability p. They also have more
+    # of the field in common (level 1), which adds to their overlap.
+    overlap_of_level_0 = node_weights @ (p * mean_weight_square)
     overlap_of_level_1 = _added_overlap(
         level=1,
-        chosen_share=returned_density,
+        chosen_share=density,
         multipliers=multipliers,
         precisions=variables.precisions,
     )
-    returned_q1 = chosen_together + overlap_of_level_1
+    q1 = overlap_of_level_0 + overlap_of_level_1
 
-    density_error = returned_density / rho - 1
+    density_error = density / rho - 1
     # As m → 0 q₁ approaches ρ, so the error of q₁ can be taken relative to ρ.
-    q1_error = (returned_q1 - overlaps.q1) / rho
-    q0_error = returned_q0 / overlaps.q0 - 1
+    q1_error = (q1 - overlaps.q1) / rho
+    q0_error = q0 / overlaps.q0 - 1
     return np.array([density_error, q1_error, q0_error])
 
 
@@ -403,27 +451,30 @@ def _phi(  # noqa: PLR0913
 
 
 def _conjugate_bracket(overlaps: _Overlaps, rho: float, breaks: Array, multipliers: Array) -> float:
-    """Compute the sum of norm and overlaps of the weights times their multipliers, as φ has it:
+    """Compute one bracket of φ: norm and overlaps of the weights, each times its multiplier:
 
         Q̂ρ + Σ_{i=0}^{L} (x_{i+1} − x_i) q̂_i q_i.
 
-    Q̂ is the multiplier of the norm ρ, and q̂_i (`multipliers`) that of the overlap q_i; levels run
-    over i = 0 … L. The break points are x₀ = 0, x₁ … x_L (`breaks`), and x_{L+1} = 1.
+    Q̂ is the Lagrange multiplier of the norm ρ (squared length of the weights, per variable), and
+    q̂_i (`multipliers`) that of the overlap q_i, the scalar product of two copies of the weights on
+    level i = 0 … L. The break points are x₀ = 0, x₁ … x_L (`breaks`), and x_{L+1} = 1.
     """
     q = overlaps.q
-    gap = overlaps.gap  # ρ − q_L
-    top_precision = _top_precision(gap, rho)  # D_L
+    own_variance = overlaps.own_variance  # ρ − q_L
+    top_precision = _top_precision(own_variance, rho)  # D_L
     top_break = breaks[-1]  # x_L
 
     # The terms of the norm and of the top level i = L. As m → 0 they are large and nearly cancel.
-    # With Q̂ = D_L − q̂_L the parts that cancel are collected in ρ − q_L = gap:
+    # With Q̂ = D_L − q̂_L the parts that cancel are collected in r = ρ − q_L, which is known
+    # accurately:
     #     Q̂ρ + (1 − x_L) q̂_L q_L = D_L ρ − q̂_L ρ + q̂_L q_L − x_L q̂_L q_L
-    #                            = D_L ρ − q̂_L (gap + x_L q_L).
-    top_terms = top_precision * rho - multipliers[-1] * (gap + top_break * q[-1])
+    #                            = D_L ρ − q̂_L (r + x_L q_L).
+    top_terms = top_precision * rho - multipliers[-1] * (own_variance + top_break * q[-1])
 
     # The terms of the levels i = 0 … L − 1.
-    break_gaps = np.diff(breaks, prepend=0.0)  # x_{i+1} − x_i, (L,)
-    lower_terms = break_gaps @ (multipliers * q)[:-1]
+    break_differences = np.diff(breaks, prepend=0.0)  # x_{i+1} − x_i, (L,)
+    products = multipliers * q  # q̂_i q_i, (L + 1,)
+    lower_terms = break_differences @ products[:-1]
     return float(top_terms + lower_terms)
 
 
@@ -469,28 +520,32 @@ def solve_finite_m(
 
 
 def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
-    """Solve for the replica-symmetric saddle with m > 0 replicas of the weights, m a real number.
+    """Solve the equations of φ(m) for m > 0, without groups of replicas.
 
-    It is the saddle of φ(m), the growth rate of Σ_c V(c)^m over supports (choices of variables) c,
-    where V(c) is the volume of weights that separate. The saddle in the limit m → 0 is known from
-    `solve_rs`. The saddle at a small m starts from it, and is then followed in ln m to the m
-    wanted.
+    φ(m) is the growth rate of Σ_c V(c)^m with the number of variables. The sum is over the choices
+    of variables c, and V(c) is the volume of the weights on c that separate the classes. m, the
+    number of copies (replicas) of the weights, need not be a whole number. `alpha` is the load
+    (patterns per variable) and `rho` the density (share of variables chosen).
+
+    The solution in the limit m → 0 is known from `solve_rs`. The solution at a small m is found
+    from there, and is then followed in ln m to the given m.
     """
     if not (math.isfinite(m) and m > 0):
         raise InputError(f"m must be positive and finite, but is {m!r}")
     branch = _BranchFromLimit(solve_rs(alpha, rho))
 
     # Solve at a small m. If this fails, try again at smaller values, each by the same factor.
-    largest_log_start = math.log(min(_FIRST_M, m))
-    log_starts = [largest_log_start - i * math.log(_M_FACTOR) for i in range(_M_ATTEMPTS)]
-    log_first, first = first_success(branch.first_point, log_starts)
+    log_factor = math.log(_M_FACTOR)
+    log_of_largest = math.log(min(_FIRST_M, m))
+    log_of_small_m = [log_of_largest - i * log_factor for i in range(_M_ATTEMPTS)]
+    log_first_m, first = first_success(branch.first_point, log_of_small_m)
 
-    # Follow the saddle from there to the m wanted.
+    # Follow the solution from there to the given m.
     points = follow(
         branch.solve_at,
         first,
-        begin=log_first,
-        step=math.log(_M_FACTOR),
+        begin=log_first_m,
+        step=log_factor,
         until=math.log(m),
         smallest=_SMALLEST_STEP,
     )
