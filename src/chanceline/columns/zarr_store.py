@@ -81,12 +81,14 @@ def open_zarr(path: Path) -> ZarrGroup:
     except Exception as error:  # versions of Zarr differ in what they raise
         reason = str(error).splitlines()[0].rstrip(".")
         raise InputError(f"{path.name} is no array of Zarr ({reason}).") from error
-    if hasattr(content, "shape"):  # a single array
+    is_single_array = hasattr(content, "shape")
+    if is_single_array:
         return ZarrGroup(content)
+
     arrays = dict(content.arrays())
     if TABLE_NAME not in arrays:
-        shown = ", ".join(sorted(arrays)) or "no arrays"
-        raise InputError(f"{path.name} must hold an array {TABLE_NAME}, but holds {shown}.")
+        names_found = ", ".join(sorted(arrays)) or "no arrays"
+        raise InputError(f"{path.name} must hold an array {TABLE_NAME}, but holds {names_found}.")
     return ZarrGroup(
         table=arrays[TABLE_NAME],
         labels=_in_memory(arrays.get("y")),
