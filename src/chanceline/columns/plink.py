@@ -181,9 +181,9 @@ class PlinkColumns:
             return genotypes
         if self._fills_missing:
             return fill_with_means(genotypes, is_missing)
-        with_gaps = genotypes.astype(np.float32)
-        with_gaps[is_missing] = np.nan
-        return with_gaps
+        genotypes_with_nan = genotypes.astype(np.float32)
+        genotypes_with_nan[is_missing] = np.nan
+        return genotypes_with_nan
 
     def count_missing(self) -> MissingGenotypes:
         """How many genotypes of the whole file are missing."""

@@ -81,8 +81,7 @@ def open_zarr(path: Path) -> ZarrGroup:
     except Exception as error:  # versions of Zarr differ in what they raise
         reason = str(error).splitlines()[0].rstrip(".")
         raise InputError(f"{path.name} is no array of Zarr ({reason}).") from error
-    is_single_array = hasattr(content, "shape")
-    if is_single_array:
+    if hasattr(content, "shape"):  # a single array
         return ZarrGroup(content)
 
     arrays = dict(content.arrays())
@@ -91,8 +90,8 @@ def open_zarr(path: Path) -> ZarrGroup:
         raise InputError(f"{path.name} must hold an array {TABLE_NAME}, but holds {names_found}.")
     return ZarrGroup(
         table=arrays[TABLE_NAME],
-        labels=_in_memory(arrays.get("y")),
-        feature_names=_in_memory(arrays.get("feature_names")),
+        labels=_read_if_present(arrays.get("y")),
+        feature_names=_read_if_present(arrays.get("feature_names")),
     )
 
 
@@ -102,8 +101,8 @@ def _folder_of(array: Any) -> Path | None:
     return folder.absolute() if isinstance(folder, Path) else None
 
 
-def _in_memory(array: Any) -> NDArray[Any] | None:
-    """The whole of a short array; None stays None."""
+def _read_if_present(array: Any) -> NDArray[Any] | None:
+    """Read the whole of a short array; None stays None."""
     if array is None:
         return None
     return np.asarray(array[:])

@@ -14,7 +14,13 @@ from typing import Any
 import numpy as np
 
 from chanceline.kernels.compile import ZERO, inner_kernel, leaf_kernel
-from chanceline.kernels.inverse import FOUR, border, next_pivot, unborder, update_by_four
+from chanceline.kernels.inverse import (
+    FOUR,
+    extend_inverse,
+    next_pivot,
+    shrink_inverse,
+    update_inverse_by_four,
+)
 from chanceline.kernels.random import next_random
 from chanceline.kernels.selection import smallest_first
 from chanceline.kernels.vectors import add_scaled, combine, dot_first, dot_masked
@@ -147,7 +153,7 @@ def border_column(hinge: Any, place: int) -> None:
         pivot = ridge
 
     # Extend the inverse by a row and a column, which follow from the pivot and inverse·cross.
-    border(inverse, place, pivot, inverse_times_cross)
+    extend_inverse(inverse, place, pivot, inverse_times_cross)
     # The new entry of the target: the sum of the column over the active samples.
     target[place] = dot_first(column, active, column.size)
 
@@ -243,7 +249,9 @@ def follow_flips(hinge: Any, n_flips: int) -> bool:
 
         for slot in range(FOUR):
             add_scaled(target, flip_signs[slot], flipped_rows[slot], size)
-        is_stable = update_by_four(inverse, size, flipped_rows, flip_signs, images, coefficients)
+        is_stable = update_inverse_by_four(
+            inverse, size, flipped_rows, flip_signs, images, coefficients
+        )
         if not is_stable:
             return False
     return True
@@ -283,7 +291,7 @@ def drop_column(hinge: Any, place: int) -> None:
     target = hinge.state.target
     n_used = hinge.state.n_used
     # Scratch.
-    solved = hinge.scratch.solved
+    last_row = hinge.scratch.solved
 
     size = n_used[0]
     last = size - 1
@@ -299,5 +307,5 @@ def drop_column(hinge: Any, place: int) -> None:
     support[place] = support[last]
     weights[place] = weights[last]
     target[place] = target[last]
-    unborder(inverse, size, place, solved)  # this too moves the last row to `place`
+    shrink_inverse(inverse, size, place, last_row)  # this too moves the last row to `place`
     n_used[0] = last

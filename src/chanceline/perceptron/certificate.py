@@ -104,9 +104,12 @@ def check_weights(  # noqa: PLR0913
     columns = np.asarray(support, dtype=np.int64)
     checked_weights = np.asarray(weights, dtype=np.float64)
     if problem.signs is not None:
-        refused = columns[checked_weights * problem.signs[columns] < 0]
-        if refused.size:
-            raise InputError(f"The weight of column {refused[0]} has not the sign given for it.")
+        has_wrong_sign = checked_weights * problem.signs[columns] < 0  # (k,)
+        refused_columns = columns[has_wrong_sign]
+        if refused_columns.size:
+            raise InputError(
+                f"The weight of column {refused_columns[0]} has not the sign given for it."
+            )
 
     entries = problem.X[:, columns]
     is_right = strictly_right(entries, problem.y, checked_weights, bias)
@@ -314,8 +317,9 @@ def _integer_multipliers(
     """Find λ ≥ 0 in integers, not all zero, with Σ λ_r a_r = 0; None if this fails.
 
     Only the rows in `positive_rows` may have λ > 0. If each of them is necessary, λ is unique up to
-    a factor. Otherwise there are many solutions, and only that of `_null_vector` is tried, which
-    may have negative entries and so fail. The result is checked.
+    a factor, and `_null_vector` finds it. Otherwise there are many solutions. The one that
+    `_null_vector` finds may have negative entries; no other is tried, and None is returned. The
+    result is checked.
 
     rows : (rows, columns) the a_r.
     positive_rows : (k,) indices of rows.

@@ -332,7 +332,7 @@ def squared_hinge(margins: NDArray, margin_step: NDArray, step: float) -> float:
 
 
 @leaf_kernel(fastmath=REASSOCIATE)
-def take_off_trimmed(  # noqa: PLR0913
+def subtract_trimmed(  # noqa: PLR0913
     total: float,
     margins: NDArray,
     margin_step: NDArray,
@@ -391,12 +391,12 @@ def line_search(hinge: Any, longest: float, shortest: float, max_errors: int) ->
 
     # The first round evaluates E at t = 0, for comparison. This is done inside the loop so that the
     # code of the evaluation, which is large when compiled, exists only once.
-    energy_before = np.inf
+    loss_before = np.inf
     step = 0.0
     while True:
         hinge_sum = squared_hinge(margins, margin_step, step)
         if max_errors > 0:
-            hinge_sum = take_off_trimmed(
+            hinge_sum = subtract_trimmed(
                 hinge_sum,
                 margins,
                 margin_step,
@@ -404,12 +404,12 @@ def line_search(hinge: Any, longest: float, shortest: float, max_errors: int) ->
                 max_errors=max_errors,
                 partly_sorted=partly_sorted,
             )
-        energy = 0.5 * hinge_sum + constant + step * (linear + step * quadratic)
+        loss = 0.5 * hinge_sum + constant + step * (linear + step * quadratic)
         if step == 0.0:
-            # This was E before the step; now try the longest one.
-            energy_before = energy
+            # This was the loss before the step; now try the longest step.
+            loss_before = loss
             step = longest
-        elif energy > energy_before and step > shortest:
+        elif loss > loss_before and step > shortest:
             step *= 0.5
         else:
             return step

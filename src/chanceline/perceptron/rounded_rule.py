@@ -64,7 +64,7 @@ def rule_in_doubles(
     """
     if samples is None:
         samples = np.arange(problem.n_samples)
-    rows = np.asarray(samples, dtype=np.int64)
+    samples_to_separate = np.asarray(samples, dtype=np.int64)
 
     # Columns whose weight is zero are left out of the rule.
     has_weight = [slope != 0 for slope in decision.slopes]
@@ -72,14 +72,14 @@ def rule_in_doubles(
     slopes = [slope for slope in decision.slopes if slope != 0]
     if not slopes and decision.bias == 0:
         # Without any weights every sample is on the threshold, which is an error.
-        if rows.size:
+        if samples_to_separate.size:
             return None
         return make_rule(problem.X, problem.y, columns, np.zeros(0), 0.0)
 
     # Round the weights, multiplied by a factor that gives them a length of about 1.
     inverse_length = _inverse_length([*slopes, decision.bias])
-    entries = problem.X[np.ix_(rows, columns)]
-    labels = problem.y[rows]
+    entries = problem.X[np.ix_(samples_to_separate, columns)]
+    labels = problem.y[samples_to_separate]
     for attempt in range(MAX_ROUNDINGS):
         factor = inverse_length * (1 + attempt * LENGTH_STEP)
         weights = np.array([float(slope * factor) for slope in slopes])
@@ -89,7 +89,8 @@ def rule_in_doubles(
             # The rule is made for all samples, and its errors `wrong` are counted exactly. None of
             # the errors may be among the samples to separate.
             rule = make_rule(problem.X, problem.y, columns, weights, bias)
-            if not np.isin(rule.wrong, rows).any():
+            is_error_to_avoid = np.isin(rule.wrong, samples_to_separate)
+            if not is_error_to_avoid.any():
                 return rule
     return None
 

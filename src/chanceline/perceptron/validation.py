@@ -119,29 +119,34 @@ def as_numbers(X: ArrayLike) -> NDArray[np.float64]:
     """
     if np.ma.is_masked(X):
         raise InputError("X must be a plain matrix: fill masked values.")
-    refusal = InputError(
+    not_real_numbers = InputError(
         "X must be a matrix of numbers only, real ones; "
         "turn text columns into indicators or leave them out."
     )
+    raw: NDArray[Any]
     try:
-        raw: NDArray[Any] = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+        if hasattr(X, "toarray"):  # a sparse matrix
+            raw = X.toarray()
+        else:
+            raw = np.asarray(X)
     except NOT_CONVERTIBLE:
-        raise refusal from None
+        raise not_real_numbers from None
     # NumPy would silently convert complex numbers (kind c), time spans (m) and dates (M).
     if raw.dtype.kind in "cmM":
-        raise refusal
+        raise not_real_numbers
 
     n_columns = 0
     if raw.ndim > 0:
         n_columns = raw.shape[-1]
     dtype = working_precision([raw.dtype], n_columns)
     # A read-only array needs no copy: nobody can change its values later.
-    if raw.dtype == dtype and raw.flags.c_contiguous and not raw.flags.writeable:
+    has_right_form = raw.dtype == dtype and raw.flags.c_contiguous
+    if has_right_form and not raw.flags.writeable:
         return raw
     try:
         return np.array(raw, dtype=dtype, order="C")
     except NOT_CONVERTIBLE:
-        raise refusal from None
+        raise not_real_numbers from None
 
 
 def working_precision(dtypes: Iterable[Any], n_columns: int) -> np.dtype[Any]:
@@ -172,10 +177,10 @@ def check_labels(y: ArrayLike, shape: tuple[int, ...], min_classes: int = 1) -> 
     classes: NDArray[Any] = np.unique(labels)
     # A single class is refused only if `min_classes` is 2, so the message is right in this case.
     if not min_classes <= len(classes) <= 2:
-        shown = ", ".join(str(value) for value in classes[:MAX_CLASSES_SHOWN])
+        classes_shown = ", ".join(str(value) for value in classes[:MAX_CLASSES_SHOWN])
         if len(classes) > MAX_CLASSES_SHOWN:
-            shown += ", …"
-        raise InputError(f"y must have two classes, but has {len(classes)} ({shown}).")
+            classes_shown += ", …"
+        raise InputError(f"y must have two classes, but has {len(classes)} ({classes_shown}).")
 
     if len(classes) == 1:
         label = 1.0

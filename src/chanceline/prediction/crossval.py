@@ -166,7 +166,8 @@ def expected_error(  # noqa: PLR0913
     if not has_enough_units(samples):
         return None
 
-    # Scores of all samples by rules made without them.
+    # Scores of all samples by rules made without them. The user numbers features as columns of the
+    # table; the samples have the columns of the pool alone, which are numbered anew.
     choice_in_table = check_feature_choice(pooled.n_features, features, max_features)
     choice = pooled.choice_in_pool(choice_in_table)
     if samples.X.size <= MIN_SIZE_FOR_PROCESSES:
@@ -281,8 +282,11 @@ class FewAndMany(NamedTuple):
 def compare_few_with_many(held_out: HeldOutScores, samples: Samples) -> FewAndMany:
     """Compare the errors of rules on few features with those of rules on many.
 
-    Either kind is judged only if every fold has such a rule; else its scores are None in
-    `held_out`, and its error is None in the result.
+    In each fold of the cross-validation, which is repeated several times, the procedure may make
+    one rule of either kind. A kind is judged only if every fold has such a rule; else its scores
+    are None in `held_out`, and its error is None in the result. So is the mean difference of the
+    errors unless both kinds are judged. Its standard error treats the samples of one unit (a
+    patient, say) as dependent.
     """
     few_errors = None  # share of the repeats in which each sample is classified wrongly, (samples,)
     few_rate = None

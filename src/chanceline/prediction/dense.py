@@ -304,7 +304,9 @@ def solve_all_penalties(gram: Floats, right_side: Floats) -> Floats:
     for row, penalty in enumerate(DENSE_PENALTIES):
         penalized = gram.astype(float)  # a copy, as the next line changes it
         penalized[diagonal, diagonal] += penalty * mean_eigenvalue
-        # LAPACK's solver for positive definite matrices takes half the time of a general one.
+        # LAPACK's solver for positive definite matrices takes half the time of a general one. The
+        # matrix is positive definite because of λ > 0, so `_info`, which reports that it is not,
+        # need not be looked at.
         _factor, solution, _info = dposv(penalized, right_side)
         solutions[row] = solution
     return solutions

@@ -153,17 +153,19 @@ def deal_to_folds(
     ordered_class = unit_class[order]
 
     # The position of every unit among those of its class, 0, 1, …, in the order of dealing. Classes
-    # are sorted, so that `searchsorted` tells where each begins.
+    # are sorted, so that `searchsorted` tells for every unit where its class begins.
     start_of_class = np.searchsorted(ordered_class, ordered_class, side="left")  # (units,)
-    position = np.arange(n_units) - start_of_class
+    position_in_class = np.arange(n_units) - start_of_class
 
     # Units of both classes continue where the larger class ended.
     n_negative = np.count_nonzero(unit_class < 0)
     n_positive = np.count_nonzero(unit_class > 0)
-    position[ordered_class == 0] += max(n_negative, n_positive)
+    is_of_both = ordered_class == 0
+    position_in_class[is_of_both] += max(n_negative, n_positive)
 
+    # From the order of dealing back to the numbers of the units, then to the samples.
     fold_of_unit = np.empty(n_units, dtype=np.int64)
-    fold_of_unit[order] = position % n_folds
+    fold_of_unit[order] = position_in_class % n_folds
     return fold_of_unit[unit_of_sample]
 
 

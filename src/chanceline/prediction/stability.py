@@ -133,7 +133,7 @@ def selection_stability(  # noqa: PLR0913
         outliers; by default columns stay as they are.
     """
     # Of a very wide table only a pool of columns is in memory, here with the columns of the set.
-    columns = np.sort(np.asarray(support, dtype=np.int64))
+    support_in_table = np.sort(np.asarray(support, dtype=np.int64))
     pooled = pool_samples(
         X,
         y,
@@ -141,7 +141,7 @@ def selection_stability(  # noqa: PLR0913
         blocks=blocks,
         covariates=covariates,
         encoder=encoder,
-        required=columns,
+        required=support_in_table,
     )
     if prepare is not None:
         prepared = replace(pooled.samples, X=prepare(pooled.samples.X))
@@ -152,13 +152,15 @@ def selection_stability(  # noqa: PLR0913
     # Without a pool the samples have all columns of the table, by the same numbers.
     if pooled.pool is None:
         return stability_of_support(
-            pooled.samples, columns, penalty=penalty, family=family, seed=seed
+            pooled.samples, support_in_table, penalty=penalty, family=family, seed=seed
         )
 
-    # With a pool, number the features within it, and in the result as in the table again.
+    # With a pool, number the features by their places in it, and in the result as in the table
+    # again. (`pooled.pool` lists the numbers in the table, ascending.)
+    support_in_pool = np.searchsorted(pooled.pool, support_in_table)
     stability_in_pool = stability_of_support(
         pooled.samples,
-        np.searchsorted(pooled.pool, columns),
+        support_in_pool,
         penalty=penalty,
         family=family,
         seed=seed,
@@ -213,8 +215,8 @@ def stability_of_support(  # noqa: PLR0913
         replacement_places, replacement_errors = fit.replacements(support_places, place)
         replacements = table_columns[replacement_places]
         surrogates = replacements[replacement_errors <= errors + SURROGATE_ERRORS]
-        as_good = replacements[replacement_errors <= errors]
-        alternatives += exchanged_sets(support, feature, as_good)
+        without_more_errors = replacements[replacement_errors <= errors]
+        alternatives += exchanged_sets(support, feature, without_more_errors)
 
         values = fit.columns[:, place]  # (samples,)
         reading = FeatureReading(
