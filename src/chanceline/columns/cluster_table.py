@@ -129,7 +129,7 @@ class TilesOnCluster:
         return is_left and _dask_array_of(self._table.source) is None
 
     def groups_by_worker(self, starts: Sequence[int], max_tiles: int) -> list[list[int]]:
-        """Group tiles by the worker that holds them, as far as this is known.
+        """Group tiles (blocks of columns) by the worker that holds them, as far as this is known.
 
         Parameters
         ----------
@@ -267,8 +267,8 @@ class TableOnCluster(ColumnTable):
     ) -> Iterator[Value]:
         """Yield function(tile, argument, *common) for tiles in their order, called by the workers.
 
-        Each worker calls the function for tiles that it holds. If the cluster is lost, this process
-        reads the tiles itself, `n_threads` at a time.
+        A tile is a block of neighbouring columns. Each worker calls the function for tiles that it
+        holds. If the cluster is lost, this process reads the tiles itself, `n_threads` at a time.
 
         Parameters
         ----------
@@ -317,8 +317,9 @@ class TableOnCluster(ColumnTable):
     ) -> Ints:
         """Sum function(tile, argument, *common), arrays of integers, over tiles.
 
-        Every worker sums up the tiles that it holds. If the cluster is lost, this process reads the
-        tiles itself, `n_threads` at a time. The parameters are those of `map_tiles`.
+        A tile is a block of neighbouring columns. Every worker sums up the values of the tiles that
+        it holds. If the cluster is lost, this process reads the tiles itself, `n_threads` at a
+        time. The parameters are those of `map_tiles`.
         """
         if self._worker_tiles.can_be_read_here_only:
             return self.local_table.sum_over_tiles(function, arguments, common, n_threads)

@@ -199,10 +199,11 @@ def _largest_number_held(job: tuple[int, LearningRule], patterns: Patterns) -> i
 
 
 def hebbian_capacity(rho: float, kappa: float = 0.0) -> float:
-    """The load that a neuron holds if it keeps the share ρ of inputs of largest Hebbian coupling.
+    """The largest load at which a neuron holds its patterns, on inputs of large Hebbian coupling.
 
-    The load α is the number of random patterns divided by the number of possible inputs, in the
-    limit of infinitely many inputs; κ is the stability required of the neuron. It is
+    The neuron keeps a share ρ of its possible inputs, those of largest |Hebbian coupling|. The load
+    α is the number of random patterns divided by the number of possible inputs, in the limit of
+    infinitely many inputs; κ is the stability required of the neuron. The largest load is
 
         α = min_b [ρ I₂ + ρ (⟨h²⟩ − 1) I₁²] / (κ I₁ + Φ(b))².
 

@@ -90,16 +90,18 @@ class AssociativeMemory:
         checked_wiring = choice_from(wiring, Wiring, "wiring")
         if real_number(kappa, "The stability kappa") < 0:
             raise InputError(f"The stability kappa must be a number from 0 up, but is {kappa}.")
-        seed = whole_number(seed, "The seed")
+        checked_seed = whole_number(seed, "The seed")
+        self.signs = draw_neuron_signs(excitatory, self.n_neurons, checked_seed)
+        n_inputs = count_inputs(fan_in, self.n_neurons - 1)  # None for "minimal"
+        checked_budget = whole_number(budget, "The budget", at_most=MAX_BUDGET)
 
-        self.signs = draw_neuron_signs(excitatory, self.n_neurons, seed)
+        # How each neuron learns.
         self.rule = LearningRule(
             wiring=checked_wiring,
-            # A share becomes a count, "minimal" becomes None.
-            fan_in=count_inputs(fan_in, self.n_neurons - 1),
+            fan_in=n_inputs,
             kappa=float(kappa),
-            budget=whole_number(budget, "The budget", at_most=MAX_BUDGET),
-            seed=seed,
+            budget=checked_budget,
+            seed=checked_seed,
             signs=self.signs,
         )
         # Both are set by `store`.
@@ -352,7 +354,8 @@ def draw_neuron_signs(
     """
     if excitatory is None:
         return None
-    if not 0 <= real_number(excitatory, "The share of excitatory neurons") <= 1:
+    share = real_number(excitatory, "The share of excitatory neurons")
+    if not 0 <= share <= 1:
         raise InputError(
             f"The share of excitatory neurons must be between 0 and 1, but is {excitatory}."
         )

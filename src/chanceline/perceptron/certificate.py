@@ -23,7 +23,7 @@ from chanceline._arrays import Floats
 from chanceline._results import Result
 from chanceline.errors import ConvergenceError, InputError
 from chanceline.perceptron.problem import Problem, make_problem
-from chanceline.perceptron.rule import strictly_right
+from chanceline.perceptron.rule import has_positive_margin
 
 EXACT_INTEGERS = 2**53  # doubles below this hold integers exactly
 POSITIVE_MULTIPLIER = 1e-9  # relative to the largest: the linear program rounds zeros to less
@@ -112,7 +112,7 @@ def check_weights(  # noqa: PLR0913
             )
 
     entries = problem.X[:, columns]
-    is_right = strictly_right(entries, problem.y, checked_weights, bias)
+    is_right = has_positive_margin(entries, problem.y, checked_weights, bias)
     errors = int(np.count_nonzero(~is_right))
     # The verdict is exact. The margin is only shown, and computed in floating point.
     margins = problem.y * (entries @ checked_weights + bias)
@@ -169,7 +169,7 @@ def certify(
     if proof is None:
         proof = _proof_in_integers(rows, multipliers, n_patterns)
     if proof is None:
-        proof = _certificate_of_rounded(rows, multipliers, n_patterns)
+        proof = _certificate_up_to_rounding(rows, multipliers, n_patterns)
     return proof
 
 
@@ -228,7 +228,7 @@ def _certificate_without_weights(
     )
 
 
-def _certificate_of_rounded(rows: Floats, multipliers: Floats, n_patterns: int) -> Certificate:
+def _certificate_up_to_rounding(rows: Floats, multipliers: Floats, n_patterns: int) -> Certificate:
     """Make the certificate of multipliers that are known only up to rounding.
 
     The multipliers bound the margin, which is the smallest a_μ·w of a pattern: no weights w of

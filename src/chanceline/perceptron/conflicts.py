@@ -502,7 +502,7 @@ def reduce_integers(work: NDArray, n_rows: int, n_columns: int) -> IntegerReduct
             work[rank, j] = moved_entry
         pivot = work[rank, column]
 
-        # Make this column zero in all other rows.
+        # Make this column zero in all other rows, which needs the pivot of the step before, too.
         for row in range(n_rows):
             if row != rank:
                 fits_in_64_bits = eliminate_row(

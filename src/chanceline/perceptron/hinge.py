@@ -274,7 +274,7 @@ def damped_step(hinge: Any) -> None:
     weight_step = hinge.scratch.weight_step
     # Scratch.
     slack = hinge.scratch.slack
-    descent = hinge.scratch.products  # g
+    negative_gradient = hinge.scratch.products  # g
 
     # The slack is 1 − m for active samples and 0 for the others; `active` holds ones and zeros.
     for sample in range(margins.size):
@@ -282,10 +282,10 @@ def damped_step(hinge: Any) -> None:
     # The negative gradient g, one entry for each column of the support.
     for i in range(size):
         slack_product = dot_first(columns[support[i]], slack, slack.size)  # A_actᵀ(1 − m)
-        descent[i] = slack_product - ridge * weights[i]
+        negative_gradient[i] = slack_product - ridge * weights[i]
     # The step: the inverse times g.
     for i in range(size):
-        weight_step[i] = dot_first(inverse[i], descent, size)
+        weight_step[i] = dot_first(inverse[i], negative_gradient, size)
 
 
 @leaf_kernel()

@@ -105,13 +105,13 @@ class MarginSurvey(NamedTuple):
     """The margins of all rows under the present weights.
 
     lowest : the smallest margin of a pattern, or of a weight that is negative.
-    entering : the row off the passive set whose margin is smallest, −1 if there is none.
+    entering_row : the row off the passive set whose margin is smallest, −1 if there is none.
     entering_margin : its margin, raised by `slack` if the row is no pattern.
     drift : how far a member's margin, raised likewise, is from `slack`, where all should be.
     """
 
     lowest: float
-    entering: int
+    entering_row: int
     entering_margin: float
     drift: float
 
@@ -342,7 +342,7 @@ def run_passes(table: Any, passive: Any, n_waiting: int, weights: NDArray, early
 
         # The second condition: it holds for all other rows, or the passive set is full.
         is_optimal = (
-            survey.entering < 0
+            survey.entering_row < 0
             or survey.entering_margin >= slack - OPTIMAL * unit
             or n_members == table.max_members
         )
@@ -351,7 +351,7 @@ def run_passes(table: Any, passive: Any, n_waiting: int, weights: NDArray, early
 
         # The row of smallest margin enters the passive set, with λ = 0. (Not a function of its own:
         # counting references to all arrays of the passive set once more would take time.)
-        passive.members[n_members] = survey.entering
+        passive.members[n_members] = survey.entering_row
         passive.values[n_members] = 0.0
         admit_queued_rows(table, passive, n_members + 1)
         n_updates += 1
@@ -479,8 +479,8 @@ def solve_nonnegative(passive: Any, n_patterns: int, unit: float) -> int:
     n_departures = ZERO
     while size[0] > 0:
         # Fill `goal`, the solution without the constraint, and move λ towards it as far as every
-        # λ ≥ 0 allows. `leaving` is the place of a λ that is now zero, or whose goal is zero up to
-        # rounding; −1 if there is none.
+        # λ ≥ 0 allows. `leaving_place` is the place of a λ that is now zero, or whose goal is zero
+        # up to rounding; −1 if there is none.
         n_members = size[0]
         solve_unconstrained(
             inverse,
@@ -490,18 +490,18 @@ def solve_nonnegative(passive: Any, n_patterns: int, unit: float) -> int:
             unit=unit,
             goal=goal,
         )
-        step, leaving = step_towards_goal(values, goal, n_members)
+        step, leaving_place = step_towards_goal(values, goal, n_members)
         for i in range(n_members):
             values[i] += step * (goal[i] - values[i])
-        if leaving < 0:
+        if leaving_place < 0:
             break  # the goal was reached
 
         # Remove the member at this place. The last member moves there: in the inverse
         # (`shrink_inverse`), and likewise in the lists.
-        is_member[members[leaving]] = 0
-        shrink_inverse(inverse, n_members, leaving, last_row)
-        members[leaving] = members[n_members - 1]
-        values[leaving] = values[n_members - 1]
+        is_member[members[leaving_place]] = 0
+        shrink_inverse(inverse, n_members, leaving_place, last_row)
+        members[leaving_place] = members[n_members - 1]
+        values[leaving_place] = values[n_members - 1]
         size[0] = n_members - 1
         n_departures += 1
     return n_departures
@@ -518,7 +518,7 @@ def step_towards_goal(values: NDArray, goal: NDArray, n_members: int) -> tuple[f
     goal is zero up to rounding counts as becoming zero, even if it does not limit the step.
     """
     step = 1.0
-    leaving = NONE  # −1 as a 64-bit integer
+    leaving_place = NONE  # −1 as a 64-bit integer
     for i in range(n_members):
         if goal[i] <= ZERO_MULTIPLIER:
             # Solve λ + step · (goal − λ) = 0. TINY keeps the denominator from being zero, as it may
@@ -526,10 +526,10 @@ def step_towards_goal(values: NDArray, goal: NDArray, n_members: int) -> tuple[f
             step_to_zero = values[i] / max(values[i] - goal[i], TINY)
             if step_to_zero < step:
                 step = step_to_zero
-                leaving = i
-            elif leaving < 0:
-                leaving = i  # this λ does not limit the step, but its goal is zero
-    return step, leaving
+                leaving_place = i
+            elif leaving_place < 0:
+                leaving_place = i  # this λ does not limit the step, but its goal is zero
+    return step, leaving_place
 
 
 @leaf_kernel()
@@ -603,7 +603,7 @@ def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> 
     -------
     drift
         How far, by rounding, the margin of a member is from its value at the optimum, at most.
-    entering, entering_margin
+    entering_row, entering_margin
         The row of smallest margin off the passive set (−1 if there is none), and its margin. The
         margin of a unit vector is raised by `slack`, to be comparable with those of patterns.
     lowest
@@ -618,7 +618,7 @@ def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> 
     tolerance = OPTIMAL * table.unit
 
     lowest = np.inf
-    entering = NONE
+    entering_row = NONE
     entering_margin = np.inf
     drift = 0.0
 
@@ -630,7 +630,7 @@ def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> 
             drift = max(drift, abs(margin - slack))
         elif margin < entering_margin:
             entering_margin = margin
-            entering = row
+            entering_row = row
 
     # Unit vectors e_j, whose margin is the weight w_j.
     for row in range(n_patterns, n_rows):
@@ -646,9 +646,9 @@ def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> 
             drift = max(drift, abs(raised_margin - slack))
         elif raised_margin < entering_margin:
             entering_margin = raised_margin
-            entering = row
+            entering_row = row
     return MarginSurvey(
-        lowest=lowest, entering=entering, entering_margin=entering_margin, drift=drift
+        lowest=lowest, entering_row=entering_row, entering_margin=entering_margin, drift=drift
     )
 
 

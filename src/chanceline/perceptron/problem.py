@@ -156,7 +156,7 @@ class Problem:
             return weights[:-1], float(weights[-1])
         return weights, 0.0
 
-    def original(
+    def in_original_units(
         self, support: NDArray[np.int64], weights: Floats, constant: float
     ) -> tuple[Floats, float]:
         """Convert weights on scaled columns into slopes and a bias in the units of X.

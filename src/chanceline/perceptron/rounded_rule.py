@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from chanceline._arrays import Floats
 from chanceline.perceptron.problem import Problem
 from chanceline.perceptron.rational import Decision, ExactTable
-from chanceline.perceptron.rule import Rule, exact_product, make_rule, strictly_right
+from chanceline.perceptron.rule import Rule, exact_product, has_positive_margin, make_rule
 
 MAX_ROUNDINGS = 64  # of rational weights to doubles that are tried
 LENGTH_STEP = Fraction(1, 2**30)  # by which the length of the weights differs between them
@@ -67,9 +67,9 @@ def rule_in_doubles(
     samples_to_separate = np.asarray(samples, dtype=np.int64)
 
     # Columns whose weight is zero are left out of the rule.
-    has_weight = [slope != 0 for slope in decision.slopes]
+    has_weight = [slope != 0 for slope in decision.slopes]  # (k,)
     columns = np.asarray(support, dtype=np.int64)[has_weight]
-    slopes = [slope for slope in decision.slopes if slope != 0]
+    slopes = [slope for slope in decision.slopes if slope != 0]  # of these columns
     if not slopes and decision.bias == 0:
         # Without any weights every sample is on the threshold, which is an error.
         if samples_to_separate.size:
@@ -103,7 +103,7 @@ def _separating_bias(
     The bias of the exact weights, rounded, is tried first. If it fails and the rule has an
     intercept, the bias may be any other. `entries` are the x_μ, (samples, columns).
     """
-    if strictly_right(entries, labels, weights, rounded_bias).all():
+    if has_positive_margin(entries, labels, weights, rounded_bias).all():
         return rounded_bias
     if intercept:
         return _bias_between(entries, labels, weights)

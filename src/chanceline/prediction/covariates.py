@@ -66,10 +66,10 @@ class Category:
         codes = []
         for row, category in enumerate(categories):
             if category not in code_of_level:
-                levels = listed(self.levels, MAX_LISTED_LEVELS)
+                levels_shown = listed(self.levels, MAX_LISTED_LEVELS)
                 raise InputError(
                     f"covariate {self.name!r} has the category {category!r} in row {row + 1}, "
-                    f"which the training samples did not have; they had {levels}."
+                    f"which the training samples did not have; they had {levels_shown}."
                 )
             codes.append(code_of_level[category])
         return np.array(codes, dtype=np.int64)

@@ -26,8 +26,8 @@ from chanceline.prediction.covariates import CovariateEncoder
 from chanceline.prediction.held_out import (
     HeldOutScores,
     deal_outer_folds,
-    hold_out,
     outer_folds,
+    score_held_out_samples,
 )
 from chanceline.prediction.interval import cross_validated_interval, independent_samples
 from chanceline.prediction.losses import LossDifference, paired_difference
@@ -172,7 +172,7 @@ def expected_error(  # noqa: PLR0913
     choice = pooled.choice_in_pool(choice_in_table)
     if samples.X.size <= MIN_SIZE_FOR_PROCESSES:
         n_jobs = 1  # starting processes would take longer than the work
-    held_out = hold_out(samples, choice, seed, n_jobs=n_jobs)
+    held_out = score_held_out_samples(samples, choice, seed, n_jobs=n_jobs)
 
     # The error of rules on covariates alone, to compare with.
     covariates_rate = None
@@ -200,7 +200,7 @@ def has_enough_units(samples: Samples) -> bool:
 def error_rate_of_covariates(samples: Samples, seed: int) -> float:
     """The cross-validated error of rules on covariates alone."""
     no_features = FeatureChoice(named=np.zeros(0, dtype=np.int64))
-    held_out = hold_out(samples, no_features, seed)
+    held_out = score_held_out_samples(samples, no_features, seed)
     return float(mean_errors(held_out.to_use, samples).mean())
 
 

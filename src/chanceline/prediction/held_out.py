@@ -70,7 +70,7 @@ class HeldOutScores:
         return int(self.fold_of_sample.max()) + 1
 
 
-def hold_out(
+def score_held_out_samples(
     samples: Samples,
     choice: FeatureChoice,
     seed: int,
@@ -103,7 +103,10 @@ def hold_out(
 
 
 def deal_outer_folds(samples: Samples, seed: int, n_repeats: int = N_OUTER_REPEATS) -> Ints:
-    """The fold that each sample is held out in, (repeats, samples); parameters as in `hold_out`."""
+    """The fold that each sample is held out in, (repeats, samples).
+
+    Parameters as in `score_held_out_samples`.
+    """
     return np.stack(
         [
             samples.assign_folds(N_OUTER_FOLDS, [seed, Stream.OUTER_FOLDS, repeat])
@@ -132,15 +135,15 @@ def score_fold(
     choice : which features the rules may have
     seed : of all random numbers; every fold of every repeat makes its own seed from it
     """
-    held_out = fold_of_sample[task.repeat] == task.fold
+    is_held_out = fold_of_sample[task.repeat] == task.fold
     rules = train(
         samples,
-        training=~held_out,
+        training=~is_held_out,
         features=choice,
         seed=[seed, Stream.OUTER_TRAINING, task.repeat, task.fold],
         n_repeats=n_fold_repeats(samples.X.size),
     )
-    samples_held_out = samples.take(held_out)
+    samples_held_out = samples.take(is_held_out)
 
     def scores_of(rule: TrainedRule | None) -> Floats | None:
         """Scores of the samples held out, by a rule that may not exist."""

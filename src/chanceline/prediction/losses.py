@@ -138,9 +138,9 @@ class LossTable:
         if np.all(excess_losses == 0):
             return np.ones(len(indices))
 
-        # The unit is the median standard error of the differences, the same for all candidates. By
-        # its own, tiny standard error a candidate nearly identical to the best one would seem far
-        # away from it.
+        # Distances are measured in `width` times the median standard error of the differences, the
+        # same unit for all candidates. By its own standard error, which is tiny, a candidate nearly
+        # identical to the best one would seem far away from it.
         standard_errors = [
             difference.standard_error
             for index, difference in zip(indices, differences, strict=True)
@@ -160,7 +160,8 @@ def mean_loss_table(
 
     A repeat is one such assignment. A candidate is the same in two repeats if its identity (family,
     number of features and penalty) is the same. Only candidates of all repeats are listed: in some
-    repeats the path of features ends before it reaches the size of a candidate.
+    repeats the path of features ends before it reaches the size of a candidate. A unit is a set of
+    dependent samples, such as those of a patient.
 
     Parameters
     ----------

@@ -52,8 +52,8 @@ def least_angle_path(columns: Floats, target: Floats, max_columns: int) -> list[
     # and the column with the largest product joins.
     n_samples = len(columns)
     products = products_with(columns, target)
-    joining = int(np.abs(products).argmax())
-    common_product = float(np.abs(products[joining]))  # C
+    joining_column = int(np.abs(products).argmax())
+    common_product = float(np.abs(products[joining_column]))  # C
     negligible = ROUNDING * common_product
     # A column whose product sinks just as C does, up to this, is a copy of the support's columns.
     copy_tolerance = COPY_TOLERANCE[columns.dtype]
@@ -62,7 +62,7 @@ def least_angle_path(columns: Floats, target: Floats, max_columns: int) -> list[
     for _ in range(min(max_columns, n_samples - 1)):
         if common_product <= negligible:
             break
-        support = np.append(support, joining)
+        support = np.append(support, joining_column)
         supports.append(support)
 
         # How fast every column's product sinks when C sinks at rate 1; and how far C must sink
@@ -70,10 +70,10 @@ def least_angle_path(columns: Floats, target: Floats, max_columns: int) -> list[
         rates = equiangular_rates(columns, support, np.sign(products[support]))
         steps = steps_until_joining(products, rates, common_product, copy_tolerance)
         steps[support] = np.inf
-        joining = int(steps.argmin())
+        joining_column = int(steps.argmin())
 
         # Move until the next column joins, but no farther than C = 0, the least-squares fit.
-        step = min(common_product, float(steps[joining]))
+        step = min(common_product, float(steps[joining_column]))
         products = products - step * rates
         common_product = common_product - step
     return supports

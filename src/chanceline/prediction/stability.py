@@ -194,19 +194,19 @@ def stability_of_support(  # noqa: PLR0913
     """
     # Of very many columns screening leaves those that go best with the labels, and the set. They
     # have places 0, 1, …; the number of a column in `samples` is table_columns[place], ascending.
-    screened, table_columns = screen_columns(samples, samples.all_rows, support, screening)
+    screened_samples, table_columns = screen_columns(samples, samples.all_rows, support, screening)
     support_places = np.searchsorted(table_columns, support)
 
     # Errors of the set on all samples, and how often halves of the samples select each column.
-    scale = fit_scale(screened, screened.all_rows)
+    scale = fit_scale(screened_samples, screened_samples.all_rows)
     fit = TrainingFit(
-        samples=screened,
-        columns=scale.transform(screened.X, screened.block_of_sample),
+        samples=screened_samples,
+        columns=scale.transform(screened_samples.X, screened_samples.block_of_sample),
         penalty=penalty,
     )
     errors = int(fit.training_errors(support_places[None])[0])
-    ranked = samples_for_ranking(screened, scale)
-    shares = selection_shares(ranked, len(support), family, seed)  # (screened columns,)
+    ranked_samples = samples_for_ranking(screened_samples, scale)
+    shares = selection_shares(ranked_samples, len(support), family, seed)  # (screened columns,)
 
     # Read each feature of the set, and list the sets in which a replacement stands for it.
     readings = []
@@ -222,8 +222,8 @@ def stability_of_support(  # noqa: PLR0913
         reading = FeatureReading(
             feature=feature,
             selected=float(shares[place]),
-            difference=standardized_difference(values, screened.positive),
-            auc=area_under_curve(values, screened.positive),
+            difference=standardized_difference(values, screened_samples.positive),
+            auc=area_under_curve(values, screened_samples.positive),
             surrogates=tuple(surrogates.tolist()),
         )
         readings.append(reading)
@@ -255,7 +255,7 @@ def selection_shares(samples: Samples, n_features: int, family: Family, seed: in
     seed : seed of the splits
     """
     follow_path = HALF_PATHS.get(family, least_angle_path)
-    n_selected = np.zeros(samples.n_features)
+    times_selected = np.zeros(samples.n_features)
     n_halves = 0
     for split in range(N_SPLITS):
         half_of_sample = samples.assign_folds(2, [seed, Stream.HALVES, split])
@@ -265,7 +265,9 @@ def selection_shares(samples: Samples, n_features: int, family: Family, seed: in
             scale = fit_scale(samples, training=in_half)
             residualized = residualize(samples.take(in_half), scale)
             path = follow_path(residualized.columns, residualized.target, n_features)
-            selected = path[-1]  # the longest set; it is shorter than asked if the path ends early
-            n_selected[selected] += 1
+            # The last set of the path is the longest one; it has fewer columns than asked if the
+            # path ends early.
+            selected_columns = path[-1]
+            times_selected[selected_columns] += 1
             n_halves += 1
-    return n_selected / n_halves
+    return times_selected / n_halves

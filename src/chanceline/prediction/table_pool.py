@@ -210,7 +210,8 @@ def scores_of_sets(tile: Tile, _argument: None, is_training: Floats, targets: Fl
 
     # A column that is constant in a training set has a spread and a product that are rounding. The
     # floor of the spread keeps the score of such a column small.
-    smallest = np.maximum(SMALLEST_SPREAD_SHARE * np.sqrt(mean_squares), np.finfo(float).tiny)
-    spreads = np.maximum(np.sqrt(variances), smallest)
-    scores: Floats = (np.abs(targets @ values) / spreads).astype("float32")
+    least_spreads = np.maximum(SMALLEST_SPREAD_SHARE * np.sqrt(mean_squares), np.finfo(float).tiny)
+    spreads = np.maximum(np.sqrt(variances), least_spreads)
+    products = np.abs(targets @ values)  # |Σ_i t_i x_ij|
+    scores: Floats = (products / spreads).astype("float32")
     return scores
