@@ -354,8 +354,7 @@ def draw_neuron_signs(
     """
     if excitatory is None:
         return None
-    share = real_number(excitatory, "The share of excitatory neurons")
-    if not 0 <= share <= 1:
+    if not 0 <= real_number(excitatory, "The share of excitatory neurons") <= 1:
         raise InputError(
             f"The share of excitatory neurons must be between 0 and 1, but is {excitatory}."
         )

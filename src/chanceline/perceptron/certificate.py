@@ -150,9 +150,12 @@ def certify(
     """
     problem = make_problem(X, y, intercept, allow_contradictions=True, signs=signs)
     columns = np.asarray(support, dtype=np.int64)
+
+    # First the patterns a_μ, one for each sample; then one row for each weight whose sign is
+    # prescribed.
     n_patterns = problem.n_samples
-    # First the patterns a_μ, then one row for each weight whose sign is prescribed.
     rows = _rows_with_signs(problem, columns)
+
     # For the linear program the columns are scaled to entries of at most 1. This changes the
     # weights, which are scaled back, but not which multipliers are a proof.
     largest_entries = np.abs(rows).max(axis=0, initial=0.0)

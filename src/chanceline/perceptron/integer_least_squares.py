@@ -181,7 +181,7 @@ def _product(left: Integers, right: Integers) -> int:
 def solve_integers(matrix: list[Integers], target: Integers) -> IntegerSolution:
     """Solve a positive definite linear system in integers, by Bareiss' fraction-free elimination.
 
-    Eliminating column i from a row below row i changes it to
+    Eliminating column i from a row below row i replaces the row by
 
         (pivot · row − factor · row i) / last pivot,
 

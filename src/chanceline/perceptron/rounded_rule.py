@@ -144,13 +144,13 @@ def _bias_between(entries: Floats, labels: Floats, weights: Floats) -> float | N
     if not lower_limits or not upper_limits:
         return None
 
-    lower = max(lower_limits)
-    upper = min(upper_limits)
-    if lower >= upper:
+    lower_limit = max(lower_limits)
+    upper_limit = min(upper_limits)
+    if lower_limit >= upper_limit:
         return None
 
     # The limits are fractions: rounding to a double may move their middle outside.
-    middle = float((lower + upper) / 2)
-    if lower < Fraction(middle) < upper:
+    middle = float((lower_limit + upper_limit) / 2)
+    if lower_limit < Fraction(middle) < upper_limit:
         return middle
     return None

@@ -92,9 +92,9 @@ def check_magnitudes(X: NDArray[np.float64], names: Sequence[str]) -> None:
     largest_magnitude = np.maximum(X.max(axis=0), -X.min(axis=0)).astype(float)  # (features,)
     is_too_large = largest_magnitude > MAX_MAGNITUDE
     is_too_small = (largest_magnitude > 0) & (largest_magnitude < 1 / MAX_MAGNITUDE)
-    refused = np.flatnonzero(is_too_large | is_too_small)
-    if refused.size:
-        column = refused[0]
+    refused_columns = np.flatnonzero(is_too_large | is_too_small)
+    if refused_columns.size:
+        column = refused_columns[0]
         raise InputError(
             f"the largest value of column {names[column]!r} of X is "
             f"{largest_magnitude[column]:.3g}, "
@@ -234,13 +234,13 @@ def find_features(features: Sequence[int | str], names: Sequence[str]) -> NDArra
         raise InputError(
             "name at least one feature in a list, or leave the features out to search."
         )
-    index_of = {name: j for j, name in enumerate(names)}
+    index_of_name = {name: index for index, name in enumerate(names)}
     indices = []
     for feature in features:
         if isinstance(feature, str):
-            if feature not in index_of:
+            if feature not in index_of_name:
                 raise _unknown_feature(feature, names)
-            indices.append(index_of[feature])
+            indices.append(index_of_name[feature])
         else:
             indices.append(whole_number(feature, "a feature's number", at_most=len(names) - 1))
     if len(set(indices)) < len(indices):

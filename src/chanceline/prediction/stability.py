@@ -88,16 +88,16 @@ class SelectionStability(Result):
         `columns`, (pooled columns,), are the columns of the table that are in the pool.
         """
 
-        def renumbered(features: tuple[int, ...]) -> tuple[int, ...]:
+        def numbers_in_table(features: tuple[int, ...]) -> tuple[int, ...]:
             """The numbers in the table of features numbered within the pool."""
             return tuple(columns[list(features)].tolist())
 
         readings = []
         for reading in self.readings:
             feature = int(columns[reading.feature])
-            surrogates = renumbered(reading.surrogates)
+            surrogates = numbers_in_table(reading.surrogates)
             readings.append(replace(reading, feature=feature, surrogates=surrogates))
-        alternatives = [renumbered(features) for features in self.alternatives]
+        alternatives = [numbers_in_table(features) for features in self.alternatives]
         return replace(self, readings=tuple(readings), alternatives=tuple(alternatives))
 
     def summary(self) -> str:
