@@ -194,9 +194,10 @@ def hard_margin(  # noqa: PLR0913
     early: bool,
     passive: Any,
 ) -> int:
-    """Separate the rows or show that nothing does: SEPARABLE, INSEPARABLE or UNDECIDED.
+    """Find weights of largest margin on the rows, or multipliers that prove that nothing separates.
 
-    Over multipliers λ_μ ≥ 0 of the rows a_μ the kernel minimises
+    Returns the verdict: SEPARABLE, INSEPARABLE or UNDECIDED. Over multipliers λ_μ ≥ 0 of the rows
+    a_μ the kernel minimises
 
         |w|² + unit · (1 − Σ_μ λ_μ)²,   where w = Σ_μ λ_μ a_μ,
 

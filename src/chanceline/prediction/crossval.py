@@ -209,9 +209,9 @@ def summarize_scores(
 ) -> ExpectedError:
     """Estimate errors and the area under the curve, with intervals, by the scores held out.
 
-    Intervals count fewer samples than there are. Samples of one unit (a group, say) tell the same
-    in part: together the samples are worth `n_independent`. Only a fixed share of these is counted,
-    because every fold has another rule.
+    Intervals count fewer samples than there are. The samples of one unit (a group, say) are not
+    independent: all samples together are worth `n_independent` independent ones. Only a fixed share
+    of these is counted, because every fold has another rule.
 
     Parameters
     ----------

@@ -199,12 +199,10 @@ def stability_of_support(  # noqa: PLR0913
 
     # Errors of the set on all samples, and how often halves of the samples select each column.
     scale = fit_scale(screened_samples, screened_samples.all_rows)
-    fit = TrainingFit(
-        samples=screened_samples,
-        columns=scale.transform(screened_samples.X, screened_samples.block_of_sample),
-        penalty=penalty,
-    )
-    errors = int(fit.training_errors(support_places[None])[0])
+    scaled_columns = scale.transform(screened_samples.X, screened_samples.block_of_sample)
+    fit = TrainingFit(samples=screened_samples, columns=scaled_columns, penalty=penalty)
+    errors_of_supports = fit.training_errors(support_places[None])  # of a single support, (1,)
+    errors = int(errors_of_supports[0])
     ranked_samples = samples_for_ranking(screened_samples, scale)
     shares = selection_shares(ranked_samples, len(support), family, seed)  # (screened columns,)
 
@@ -218,7 +216,7 @@ def stability_of_support(  # noqa: PLR0913
         without_more_errors = replacements[replacement_errors <= errors]
         alternatives += exchanged_sets(support, feature, without_more_errors)
 
-        values = fit.columns[:, place]  # (samples,)
+        values = scaled_columns[:, place]  # (samples,)
         reading = FeatureReading(
             feature=feature,
             selected=float(shares[place]),
