@@ -36,10 +36,10 @@ def from_python(kernel):
     return njit(lambda *arguments: kernel(*arguments))
 
 
-border = from_python(inverse.border)
+extend_inverse = from_python(inverse.extend_inverse)
 combine = from_python(vectors.combine)
 next_pivot = from_python(inverse.next_pivot)
-unborder = from_python(inverse.unborder)
+shrink_inverse = from_python(inverse.shrink_inverse)
 
 
 @njit
@@ -63,10 +63,10 @@ def test_inverse_that_gains_and_loses_rows():
         pivot = next_pivot(inverse, size, matrix[size], matrix[size, size], work)
         minors = [np.linalg.det(matrix[:m, :m]) for m in (size, size + 1)]
         assert pivot == pytest.approx(minors[1] / minors[0])
-        border(inverse, size, pivot, work)
+        extend_inverse(inverse, size, pivot, work)
     np.testing.assert_allclose(inverse[:6, :6], np.linalg.inv(matrix), rtol=1e-8)
     for place, left in ((2, [0, 1, 5, 3, 4]), (4, [0, 1, 5, 3])):
-        unborder(inverse, len(left) + 1, place, work)
+        shrink_inverse(inverse, len(left) + 1, place, work)
         np.testing.assert_allclose(
             inverse[: len(left), : len(left)], np.linalg.inv(matrix[np.ix_(left, left)]), rtol=1e-8
         )

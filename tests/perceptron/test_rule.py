@@ -7,7 +7,7 @@ from scipy.optimize import linprog
 
 from chanceline.perceptron import certificate
 from chanceline.perceptron.few_errors import rule_on
-from chanceline.perceptron.rule import make_rule, strictly_right
+from chanceline.perceptron.rule import has_positive_margin, make_rule
 from chanceline.select import certify
 
 
@@ -26,10 +26,13 @@ def test_rounding_never_decides():
     columns = np.array([[0.1, 0.3], [3.0, 1.0]])
     weights = np.array([3.0, -1.0])
     exact = 3 * (0.1).as_integer_ratio()[0] / (0.1).as_integer_ratio()[1] - 0.3
-    assert strictly_right(columns, np.array([1.0, 1.0]), weights, 0.0).tolist() == [exact > 0, True]
-    assert not strictly_right(np.array([[1.0]]), np.array([1.0]), np.array([1.0]), -1.0)[0]
+    assert has_positive_margin(columns, np.array([1.0, 1.0]), weights, 0.0).tolist() == [
+        exact > 0,
+        True,
+    ]
+    assert not has_positive_margin(np.array([[1.0]]), np.array([1.0]), np.array([1.0]), -1.0)[0]
     tiny = np.array([[1.0 + 2.0**-52]])
-    assert strictly_right(tiny, np.array([1.0]), np.array([1.0]), -1.0)[0]
+    assert has_positive_margin(tiny, np.array([1.0]), np.array([1.0]), -1.0)[0]
 
 
 def test_rule_on_given_features_agrees_with_linear_programming():
@@ -69,7 +72,9 @@ def test_weights_that_fail_are_no_proof(monkeypatch):
     monkeypatch.setattr(
         certificate, "_widest_box_margin", lambda rows, patterns: (right, multipliers)
     )
-    monkeypatch.setattr(certificate, "strictly_right", lambda *rest: np.array([True, False, True]))
+    monkeypatch.setattr(
+        certificate, "has_positive_margin", lambda *rest: np.array([True, False, True])
+    )
     found = certify(X, y, [0, 1])
     assert found.separable is None
     assert not found.exact

@@ -9,7 +9,7 @@ from scipy.stats import binomtest, mannwhitneyu, norm
 from chanceline.prediction.against_majority import compare_with_majority, sign_test
 from chanceline.prediction.area import area_interval, area_variance, cross_validated_area_interval
 from chanceline.prediction.crossval import expected_error
-from chanceline.prediction.held_out import hold_out
+from chanceline.prediction.held_out import score_held_out_samples
 from chanceline.prediction.samples import make_samples
 from chanceline.prediction.train import FeatureChoice, train
 
@@ -24,7 +24,7 @@ def planted(P=120, N=40, slope=3.0, seed=0):
 def test_every_sample_is_scored_by_a_rule_that_it_had_no_part_in():
     X, y = planted(P=60)
     samples = make_samples(X, y)
-    held_out = hold_out(samples, FeatureChoice(), seed=4, n_repeats=2)
+    held_out = score_held_out_samples(samples, FeatureChoice(), seed=4, n_repeats=2)
     assert held_out.fold_of_sample.shape == held_out.to_use.shape == (2, 60)
     assert not np.array_equal(held_out.fold_of_sample[0], held_out.fold_of_sample[1])
     in_fold = held_out.fold_of_sample[1] == 6
@@ -39,7 +39,7 @@ def test_every_sample_is_scored_by_a_rule_that_it_had_no_part_in():
 def test_numbers_are_those_of_the_samples_left_out():
     X, y = planted(P=60)
     found = expected_error(X, y)
-    held_out = hold_out(make_samples(X, y), FeatureChoice(), seed=0)
+    held_out = score_held_out_samples(make_samples(X, y), FeatureChoice(), seed=0)
     wrong = (held_out.to_use > 0) != y
     assert found.rate == pytest.approx(wrong.mean())
     assert found.sensitivity == pytest.approx(1 - wrong[:, y == 1].mean())

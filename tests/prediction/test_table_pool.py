@@ -10,7 +10,7 @@ import pytest
 from chanceline.columns.source import SlicedColumns
 from chanceline.columns.table import ColumnTable
 from chanceline.prediction.crossval import expected_error, training_sets_of_folds
-from chanceline.prediction.held_out import hold_out
+from chanceline.prediction.held_out import score_held_out_samples
 from chanceline.prediction.rule import fit_rule, fit_rules
 from chanceline.prediction.samples import make_samples
 from chanceline.prediction.screening import (
@@ -92,8 +92,8 @@ def test_a_fold_finds_in_the_pool_what_it_finds_in_the_table(X, y):
         _, in_pool = screen_columns(pooled, training, limits=limits)
         assert np.array_equal(pool[in_pool], in_table)
     choice = FeatureChoice(screening=limits)
-    in_table_scores = hold_out(samples, choice, seed=0, n_repeats=1).to_use
-    in_pool_scores = hold_out(pooled, choice, seed=0, n_repeats=1).to_use
+    in_table_scores = score_held_out_samples(samples, choice, seed=0, n_repeats=1).to_use
+    in_pool_scores = score_held_out_samples(pooled, choice, seed=0, n_repeats=1).to_use
     np.testing.assert_allclose(in_pool_scores, in_table_scores, rtol=1e-9)
 
 

@@ -177,7 +177,7 @@ def test_fewest_errors_on_a_support_are_proven(kind):
             *_, step = all_supports(problem, len(support), allowed)
             assert step.verdict == (FOUND if allowed == fewest else EXHAUSTED)
         found = max_margin_candidate(problem, step.support, 0, step.correct_samples)
-        weights, bias = problem.original(found.support, found.weights, found.constant)
+        weights, bias = problem.in_original_units(found.support, found.weights, found.constant)
         assert (
             np.count_nonzero(problem.y * (problem.X[:, found.support] @ weights + bias) <= 1e-12)
             == fewest

@@ -50,16 +50,18 @@ def placed_on_cluster(table: ColumnTable, n_jobs: int | None = None) -> ColumnTa
     table : all columns.
     n_jobs : 1 to use this process alone; None if the number of jobs is not known.
     """
-    # One job means this process. An exception is a `dask.array`, which is always computed on the
-    # cluster of its Dask client.
+    # One job means this process, so a table on the cluster is read here again. An exception is a
+    # `dask.array`, which is always computed on the cluster of its Dask client.
     is_dask_array = _dask_array_of(table.source) is not None
-    if n_jobs == 1 and not is_dask_array:
-        if isinstance(table, TableOnCluster):
+    is_for_this_process = n_jobs == 1 and not is_dask_array
+    if isinstance(table, TableOnCluster):
+        if is_for_this_process:
             return table.local_table
+        return table  # its tiles are on the cluster already
+    if is_for_this_process:
         return table
 
-    if isinstance(table, TableOnCluster):
-        return table
+    # Put the tiles on the workers of the cluster, if one is in use.
     client = _client_to_use(n_jobs, is_dask_array)
     if client is None:
         return table
@@ -95,16 +97,18 @@ class TilesOnCluster:
     def __init__(self, client: Any, table: ColumnTable) -> None:
         """Start to make the tiles on the workers: from a `dask.array`, or from files they can read.
 
-        `_futures` holds the Dask future of each tile by the tile's first column. If the workers
-        cannot make the tiles, it is empty: this process sends a tile when it is first needed.
+        `_futures` maps the first column of each tile to the tile's Dask future. If the workers
+        cannot make the tiles, the mapping starts empty, and this process sends a tile to a worker
+        when it is first needed.
         """
         self.client = client
         self.is_lost = False
         self._table = table
         source = table.source
-        with lost_scheduler_is_told(client):
-            if _dask_array_of(source) is not None:
-                self._futures = self._from_graph(_dask_array_of(source))
+        dask_array = _dask_array_of(source)
+        with lost_scheduler_is_told(client):  # if the scheduler is gone, the error says so
+            if dask_array is not None:
+                self._futures = self._from_graph(dask_array)
             elif source.files and _workers_see(client, source.files):
                 self._futures = self._from_files(source)
             else:
@@ -124,35 +128,35 @@ class TilesOnCluster:
         is_left = self.is_lost or self.client.status == "closed"
         return is_left and _dask_array_of(self._table.source) is None
 
-    def neighbours(self, starts: Sequence[int], at_most: int) -> list[list[int]]:
-        """Group tiles that lie on the same worker, as far as that is known.
+    def groups_by_worker(self, starts: Sequence[int], max_tiles: int) -> list[list[int]]:
+        """Group tiles (blocks of columns) by the worker that holds them, as far as this is known.
 
         Parameters
         ----------
         starts : the first columns of the tiles.
-        at_most : the largest number of tiles in a group.
+        max_tiles : the largest number of tiles in a group.
 
         Returns
         -------
         The groups, each a list of the first columns of its tiles.
         """
-        # Ask the scheduler which workers hold each tile: key of the future → names of workers.
+        # Ask the scheduler which workers hold each tile: key of the future → workers' addresses.
         futures = {start: self.future_of(start) for start in starts}
         with self._loss_is_noted(), lost_scheduler_is_told(self.client):
             workers_of_key = self.client.who_has(list(futures.values()))
 
-        # If several workers hold a tile, it counts for the first worker by name. Tiles that have
-        # not been made yet are collected under the empty name.
+        # If several workers hold a tile, it counts for the one whose address comes first. Tiles
+        # that have not been made yet are collected under the empty address.
         starts_of_worker: dict[str, list[int]] = {}
         for start, future in futures.items():
             worker = min(workers_of_key[future.key], default="")
             starts_of_worker.setdefault(worker, []).append(start)
 
-        # Cut the tiles of each worker into groups of at most `at_most`.
+        # Cut the tiles of each worker into groups of at most `max_tiles`.
         groups = []
-        for starts_here in starts_of_worker.values():
-            for first in range(0, len(starts_here), at_most):
-                groups.append(starts_here[first : first + at_most])
+        for starts_on_worker in starts_of_worker.values():
+            for first in range(0, len(starts_on_worker), max_tiles):
+                groups.append(starts_on_worker[first : first + max_tiles])
         return groups
 
     def map(
@@ -263,8 +267,8 @@ class TableOnCluster(ColumnTable):
     ) -> Iterator[Value]:
         """Yield function(tile, argument, *common) for tiles in their order, called by the workers.
 
-        Each worker calls the function for tiles that it holds. If the cluster is lost, this process
-        reads the tiles itself, `n_threads` at a time.
+        A tile is a block of neighbouring columns. Each worker calls the function for tiles that it
+        holds. If the cluster is lost, this process reads the tiles itself, `n_threads` at a time.
 
         Parameters
         ----------
@@ -283,8 +287,8 @@ class TableOnCluster(ColumnTable):
             arguments = self.without_arguments()
         argument_of = dict(arguments)  # start → argument
         starts = list(argument_of)
-        at_most = min(TILES_IN_ONE_CALL, self._tiles_of_bytes(BYTES_IN_ONE_CALL))
-        groups = sorted(self._groups_on_one_worker(starts, at_most))
+        max_tiles = min(TILES_IN_ONE_CALL, self._tiles_of_bytes(BYTES_IN_ONE_CALL))
+        groups = sorted(self._groups_on_one_worker(starts, max_tiles))
 
         def items_after(n_done: int) -> Iterator[Any]:
             """For each group but the first `n_done`, which are done, the items for `_on_tiles`."""
@@ -295,13 +299,14 @@ class TableOnCluster(ColumnTable):
         # items_after(0), and calls it again for the groups that remain when a worker has died.
         values_of_groups = self._worker_tiles.map(_on_tiles, items_after, (function, *common))
 
-        # The tiles of different groups interlace, so a value waits until it is its tile's turn.
-        waiting: dict[int, Value] = {}  # start → value
+        # The values arrive group by group, but are yielded in the order of the tiles. The tiles of
+        # a group need not follow each other, so a value waits until it is its tile's turn.
+        waiting_values: dict[int, Value] = {}  # start → value
         for group, values in zip(groups, values_of_groups, strict=True):
-            waiting.update(zip(group, values, strict=True))
-            while starts and starts[0] in waiting:
+            waiting_values.update(zip(group, values, strict=True))
+            while starts and starts[0] in waiting_values:
                 next_start = starts.pop(0)
-                yield waiting.pop(next_start)
+                yield waiting_values.pop(next_start)
 
     def sum_over_tiles(
         self,
@@ -312,8 +317,9 @@ class TableOnCluster(ColumnTable):
     ) -> Ints:
         """Sum function(tile, argument, *common), arrays of integers, over tiles.
 
-        Every worker sums up the tiles that it holds. If the cluster is lost, this process reads the
-        tiles itself, `n_threads` at a time. The parameters are those of `map_tiles`.
+        A tile is a block of neighbouring columns. Every worker sums up the values of the tiles that
+        it holds. If the cluster is lost, this process reads the tiles itself, `n_threads` at a
+        time. The parameters are those of `map_tiles`.
         """
         if self._worker_tiles.can_be_read_here_only:
             return self.local_table.sum_over_tiles(function, arguments, common, n_threads)
@@ -321,8 +327,8 @@ class TableOnCluster(ColumnTable):
         # Form groups of tiles that one worker holds; the worker sends back their sum. A tile is
         # named by its first column, `start`.
         argument_of = dict(arguments)  # start → argument
-        at_most = self._tiles_of_bytes(BYTES_IN_ONE_SUM)
-        groups = self._groups_on_one_worker(list(argument_of), at_most)
+        max_tiles = self._tiles_of_bytes(BYTES_IN_ONE_SUM)
+        groups = self._groups_on_one_worker(list(argument_of), max_tiles)
 
         def items_after(n_done: int) -> Iterator[Any]:
             """For each group but the first `n_done`, the items for `_sum_of_tiles`.
@@ -374,10 +380,10 @@ class TableOnCluster(ColumnTable):
         values = np.concatenate(parts, axis=1)  # of `distinct_columns`
         return values[:, place_of_index]
 
-    def _groups_on_one_worker(self, starts: Sequence[int], at_most: int) -> list[list[int]]:
+    def _groups_on_one_worker(self, starts: Sequence[int], max_tiles: int) -> list[list[int]]:
         """Tiles, by their first columns, in groups that one worker has: all, or the first parts."""
         tile_here = {self._pieces_of_tile(start)[0].start: start for start in starts}
-        groups = self._worker_tiles.neighbours(list(tile_here), at_most)
+        groups = self._worker_tiles.groups_by_worker(list(tile_here), max_tiles)
         return [[tile_here[start] for start in group] for group in groups]
 
     def _tiles_of_bytes(self, n_bytes: int) -> int:
@@ -436,9 +442,10 @@ def _workers_see(client: Any, files: Sequence[Path]) -> bool:
 
 
 def _marks_of_files(files: Sequence[Path]) -> list[tuple[int, int] | None]:
-    """Describe every file by its size and the time it was written; None if it cannot be found.
+    """Describe every file by its size in bytes and the time it was last written, in nanoseconds.
 
-    The mark of a file is the same on another computer if that sees the same file.
+    The description is None if the file cannot be found. Two computers that see the same file
+    describe it in the same way.
     """
     marks: list[tuple[int, int] | None] = []
     for path in files:

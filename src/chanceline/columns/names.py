@@ -160,10 +160,10 @@ def first_repeated_name(names: Sequence[str]) -> str | None:
 
     # Different names may have the same hash, so compare the few names with a repeated hash.
     may_be_repeated = np.isin(hashes, repeated_hashes)  # (columns,)
-    seen: set[str] = set()
+    names_seen: set[str] = set()
     for column in np.flatnonzero(may_be_repeated).tolist():
         name = names[column]
-        if name in seen:
+        if name in names_seen:
             return name
-        seen.add(name)
+        names_seen.add(name)
     return None

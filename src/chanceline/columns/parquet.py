@@ -32,9 +32,9 @@ class ParquetColumns:
         if names is None:
             names = stored_names
         self.names = list(names)
-        unknown = [name for name in self.names if name not in set(stored_names)]
-        if unknown:
-            raise InputError(f"{path.name} has no column {unknown[0]!r}.")
+        missing_names = [name for name in self.names if name not in set(stored_names)]
+        if missing_names:
+            raise InputError(f"{path.name} has no column {missing_names[0]!r}.")
 
     @property
     def n_samples(self) -> int:

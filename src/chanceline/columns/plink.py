@@ -181,9 +181,9 @@ class PlinkColumns:
             return genotypes
         if self._fills_missing:
             return fill_with_means(genotypes, is_missing)
-        with_gaps = genotypes.astype(np.float32)
-        with_gaps[is_missing] = np.nan
-        return with_gaps
+        genotypes_with_nan = genotypes.astype(np.float32)
+        genotypes_with_nan[is_missing] = np.nan
+        return genotypes_with_nan
 
     def count_missing(self) -> MissingGenotypes:
         """How many genotypes of the whole file are missing."""
@@ -257,10 +257,11 @@ def fill_with_means(
 def _read_fields(path: Path, names: tuple[str, ...]) -> dict[str, Sequence[str]]:
     """Read a text file with these fields in every line, separated by white space.
 
-    Returns the values of each field by the field's name, one for each line. A field of which nearly
-    every line has its own value comes in a packed sequence, which takes less memory than a list.
+    Returns a dictionary from the name of a field to its values, one for each line. The values of
+    fields that differ in nearly every line (`MOSTLY_DIFFERENT`) are packed into a sequence that
+    takes less memory than a list.
     """
-    columns: dict[str, list[str]] = {name: [] for name in names}
+    values_of_field: dict[str, list[str]] = {name: [] for name in names}
     with path.open(encoding="utf-8", errors="replace") as file:
         for line_number, line in enumerate(file, start=1):
             fields = line.split()
@@ -271,12 +272,11 @@ def _read_fields(path: Path, names: tuple[str, ...]) -> dict[str, Sequence[str]]
                 )
             for name, field in zip(names, fields, strict=True):
                 # Intern the text, so that equal texts are in memory once.
-                columns[name].append(sys.intern(field))
-    return {name: _packed_if_different(name, column) for name, column in columns.items()}
+                values_of_field[name].append(sys.intern(field))
 
-
-def _packed_if_different(name: str, column: list[str]) -> Sequence[str]:
-    """The texts of a field, without a Python string for each line where these are different."""
-    if name in MOSTLY_DIFFERENT:
-        return PackedNames(column)
-    return column
+    packed: dict[str, Sequence[str]] = {}
+    for name, values in values_of_field.items():
+        packed[name] = values
+        if name in MOSTLY_DIFFERENT:
+            packed[name] = PackedNames(values)
+    return packed

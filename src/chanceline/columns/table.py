@@ -223,17 +223,19 @@ class ColumnTable:
         once, and only from the first to the last column that is wanted.
         """
         tile_of_index = indices // self.tile_width
-        parts: list[NDArray[Any]] = []  # the wanted columns of each tile
-        positions_of_parts: list[Ints] = []  # and the positions in `indices` where they are wanted
+        parts: list[NDArray[Any]] = []  # for each tile its wanted columns
+        positions_of_parts: list[Ints] = []  # and the positions in `indices` that ask for them
         for tile_number in np.unique(tile_of_index):
             positions = np.flatnonzero(tile_of_index == tile_number)
-            wanted = indices[positions]
-            start = int(wanted.min())
-            values = self.source.read(start, int(wanted.max()) + 1)
+            wanted_columns = indices[positions]
+            first = int(wanted_columns.min())
+            last = int(wanted_columns.max())
+            values = self.source.read(first, last + 1)
             # Indexing makes a copy, which is not needed if all columns read are wanted in order.
-            are_all_wanted_in_order = np.array_equal(wanted - start, np.arange(values.shape[1]))
+            places = wanted_columns - first  # among the columns read
+            are_all_wanted_in_order = np.array_equal(places, np.arange(values.shape[1]))
             if not are_all_wanted_in_order:
-                values = values[:, wanted - start]
+                values = values[:, places]
             parts.append(values)
             positions_of_parts.append(positions)
         if not parts:

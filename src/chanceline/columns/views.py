@@ -52,11 +52,11 @@ class ChosenColumns:
         The underlying source, which has all columns, is read in stretches of at most
         LONGEST_STRETCH columns, each from the first to the last column that is wanted.
         """
-        wanted = self._indices[start:stop]  # numbers in the underlying source, rising
-        stretch_of_column = wanted // LONGEST_STRETCH
+        wanted_columns = self._indices[start:stop]  # numbers in the underlying source, rising
+        stretch_of_column = wanted_columns // LONGEST_STRETCH
         parts = []
         for stretch in np.unique(stretch_of_column):
-            columns = wanted[stretch_of_column == stretch]
+            columns = wanted_columns[stretch_of_column == stretch]
             first = int(columns[0])
             last = int(columns[-1])
             values = self._source.read(first, last + 1)

@@ -46,14 +46,14 @@ def in_memory(X: AnyTable) -> NDArray[Any]:
     if not isinstance(X, ColumnTable):
         return X
     n_samples, n_columns = X.shape
-    needed = n_samples * n_columns * np.dtype(np.float64).itemsize  # bytes
-    available = available_memory()  # bytes; None if unknown
-    if available is not None and needed > available:
+    bytes_needed = n_samples * n_columns * np.dtype(np.float64).itemsize
+    bytes_available = available_memory()  # None if unknown
+    if bytes_available is not None and bytes_needed > bytes_available:
         raise InputError(
             f"this needs the whole table of {n_samples:,} × {n_columns:,} in memory, at least "
-            f"{needed / GIGABYTE:.1f} GB, and {available / GIGABYTE:.1f} GB are free; use fewer "
-            "columns or a larger machine (only the test of two classes reads such a table by "
-            "tiles)."
+            f"{bytes_needed / GIGABYTE:.1f} GB, and {bytes_available / GIGABYTE:.1f} GB are free; "
+            "use fewer columns or a larger machine (only the test of two classes reads such a "
+            "table by tiles)."
         )
     return X.take(np.arange(n_columns))
 

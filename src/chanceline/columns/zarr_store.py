@@ -83,14 +83,15 @@ def open_zarr(path: Path) -> ZarrGroup:
         raise InputError(f"{path.name} is no array of Zarr ({reason}).") from error
     if hasattr(content, "shape"):  # a single array
         return ZarrGroup(content)
+
     arrays = dict(content.arrays())
     if TABLE_NAME not in arrays:
-        shown = ", ".join(sorted(arrays)) or "no arrays"
-        raise InputError(f"{path.name} must hold an array {TABLE_NAME}, but holds {shown}.")
+        names_found = ", ".join(sorted(arrays)) or "no arrays"
+        raise InputError(f"{path.name} must hold an array {TABLE_NAME}, but holds {names_found}.")
     return ZarrGroup(
         table=arrays[TABLE_NAME],
-        labels=_in_memory(arrays.get("y")),
-        feature_names=_in_memory(arrays.get("feature_names")),
+        labels=_read_if_present(arrays.get("y")),
+        feature_names=_read_if_present(arrays.get("feature_names")),
     )
 
 
@@ -100,8 +101,8 @@ def _folder_of(array: Any) -> Path | None:
     return folder.absolute() if isinstance(folder, Path) else None
 
 
-def _in_memory(array: Any) -> NDArray[Any] | None:
-    """The whole of a short array; None stays None."""
+def _read_if_present(array: Any) -> NDArray[Any] | None:
+    """Read the whole of a short array; None stays None."""
     if array is None:
         return None
     return np.asarray(array[:])

@@ -16,7 +16,7 @@ UNSTABLE_PIVOT = 1e-5  # after a smaller one the inverse has lost half of its di
 
 
 @leaf_kernel(fastmath=REASSOCIATE)
-def rank_one(matrix: NDArray, factor: float, vector: NDArray, size: int) -> None:
+def add_rank_one(matrix: NDArray, factor: float, vector: NDArray, size: int) -> None:
     """Add factor · v vᵀ to the leading size × size places of a matrix; v is `vector`."""
     for i in range(size):
         scaled = factor * vector[i]
@@ -25,7 +25,7 @@ def rank_one(matrix: NDArray, factor: float, vector: NDArray, size: int) -> None
 
 
 @leaf_kernel(fastmath=REASSOCIATE)
-def rank_four(matrix: NDArray, factors: NDArray, vectors: NDArray, size: int) -> None:
+def add_rank_four(matrix: NDArray, factors: NDArray, vectors: NDArray, size: int) -> None:
     """Add Σ_b factors[b] · v_b v_bᵀ, over b = 0 … 3, to a matrix in place.
 
     The v_b are the four rows of `vectors`, (4, ≥ size); only the leading `size` × `size` places of
@@ -47,7 +47,7 @@ def rank_four(matrix: NDArray, factors: NDArray, vectors: NDArray, size: int) ->
 
 
 @leaf_kernel(fastmath=REASSOCIATE)
-def four_products(matrix: NDArray, vectors: NDArray, size: int, out: NDArray) -> None:
+def multiply_four_vectors(matrix: NDArray, vectors: NDArray, size: int, out: NDArray) -> None:
     """Compute the products of a matrix M with four vectors in one pass over the matrix.
 
     The vectors v_b are the rows of `vectors`, (4, ≥ size), and M stands in the leading `size` ×
@@ -71,7 +71,7 @@ def four_products(matrix: NDArray, vectors: NDArray, size: int, out: NDArray) ->
 
 
 @leaf_kernel()
-def update_by_four(
+def update_inverse_by_four(
     inverse: NDArray,
     size: int,
     vectors: NDArray,
@@ -101,7 +101,7 @@ def update_by_four(
     is then unchanged.
     """
     # Start with u_b = M⁻¹v_b, which ignores the updates by the vectors before b.
-    four_products(inverse, vectors, size, images)
+    multiply_four_vectors(inverse, vectors, size, images)
     is_stable = True
     for b in range(FOUR):
         # t · pivot = 1 + t vᵀM⁻¹v is the determinant of the changed M over that of M. If it is
@@ -118,7 +118,7 @@ def update_by_four(
             overlap = dot_first(vectors[later], images[b], size)
             add_scaled(images[later], coefficients[b] * overlap, images[b], size)
     if is_stable:
-        rank_four(inverse, coefficients, images, size)
+        add_rank_four(inverse, coefficients, images, size)
     return is_stable
 
 
@@ -130,8 +130,8 @@ def next_pivot(
 
     M is a symmetric size × size matrix, given by its `inverse`. The new row is (`cross`,
     `diagonal`). The pivot is the Schur complement of M: it is zero if the new row is a linear
-    combination of the rows of M. `solved`, (≥ size,), is filled with M⁻¹ cross, which `border`
-    needs.
+    combination of the rows of M. `solved`, (≥ size,), is filled with M⁻¹ cross, which
+    `extend_inverse` needs.
     """
     for i in range(size):
         solved[i] = dot_first(inverse[i], cross, size)
@@ -139,13 +139,13 @@ def next_pivot(
 
 
 @leaf_kernel()
-def border(inverse: NDArray, size: int, pivot: float, solved: NDArray) -> None:
+def extend_inverse(inverse: NDArray, size: int, pivot: float, solved: NDArray) -> None:
     """Update an inverse in place when its size × size matrix gets one more row and column.
 
     `pivot` and `solved` are those of the new row, from `next_pivot`. The array `inverse` must have
     room for (size + 1) × (size + 1) entries.
     """
-    rank_one(inverse, 1.0 / pivot, solved, size)
+    add_rank_one(inverse, 1.0 / pivot, solved, size)
     for i in range(size):
         inverse[i, size] = -solved[i] / pivot
         inverse[size, i] = inverse[i, size]
@@ -153,16 +153,16 @@ def border(inverse: NDArray, size: int, pivot: float, solved: NDArray) -> None:
 
 
 @leaf_kernel()
-def unborder(inverse: NDArray, size: int, place: int, work: NDArray) -> None:
+def shrink_inverse(inverse: NDArray, size: int, place: int, last_row: NDArray) -> None:
     """Update an inverse in place when its matrix loses the row and column `place`.
 
     The matrix is symmetric, of size × size. Its last row and column move to `place`. After this
-    exchange the inverse ends with a row (rᵀ, d), and its leading block B becomes B − r rᵀ / d,
-    which is the inverse of the smaller matrix.
+    exchange the last row of the inverse is (rᵀ, d), and the inverse of the smaller matrix is
+    B − r rᵀ / d, where B is the inverse without its last row and column.
 
     inverse : the inverse, in its leading size × size places; afterwards one row and column fewer
         count.
-    work : (≥ size − 1,) scratch for r.
+    last_row : (≥ size − 1,) scratch for r.
     """
     last = size - 1
 
@@ -176,7 +176,7 @@ def unborder(inverse: NDArray, size: int, place: int, work: NDArray) -> None:
         inverse[i, place] = inverse[i, last]
         inverse[i, last] = removed_entry
 
-    # B − r rᵀ / d, the Schur complement of the last diagonal entry d; `work` holds r.
+    # B − r rᵀ / d, the Schur complement of the last diagonal entry d.
     for i in range(last):
-        work[i] = inverse[last, i]
-    rank_one(inverse, -1.0 / inverse[last, last], work, last)
+        last_row[i] = inverse[last, i]  # r
+    add_rank_one(inverse, -1.0 / inverse[last, last], last_row, last)

@@ -18,7 +18,7 @@ def smallest_first(values: NDArray, count: int) -> None:
     values : (n,) numbers, none of them NaN.
     count : how many smallest values are asked for, 1 … n.
     """
-    last_wanted = count - 1  # the index that must get the value it has in sorted order
+    wanted_index = count - 1  # it must get the value that it has in sorted order
     low = 0
     high = values.size - 1
     while low < high:
@@ -34,17 +34,17 @@ def smallest_first(values: NDArray, count: int) -> None:
             while values[right] > pivot:
                 right -= 1
             if left <= right:
-                moved = values[left]
+                moved_value = values[left]
                 values[left] = values[right]
-                values[right] = moved
+                values[right] = moved_value
                 left += 1
                 right -= 1
 
         # Now values[low … right] ≤ pivot ≤ values[left … high]. A value between these two parts
         # equals the pivot and is in its sorted place: if that is the wanted index, all is done.
-        if last_wanted <= right:
+        if wanted_index <= right:
             high = right
-        elif last_wanted >= left:
+        elif wanted_index >= left:
             low = left
         else:
             return

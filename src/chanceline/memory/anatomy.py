@@ -99,15 +99,17 @@ def connectivity(memory: AssociativeMemory) -> Connectivity:
     if memory.rule.fan_in is not None:
         silent_share = 1 - memory.couplings.nnz / (n_neurons * memory.rule.fan_in)
 
+    excitatory_strengths = couplings[couplings > 0]
+    inhibitory_strengths = -couplings[couplings < 0]
     strengths_among_exciting = np.abs(couplings[np.ix_(may_excite, may_excite)])
     reciprocity = _reciprocity(strengths_among_exciting)
     return Connectivity(
         wiring=memory.rule.wiring,
         excitatory=_coupling_statistics(
-            couplings[couplings > 0], n_possible=may_excite.sum() * n_targets
+            excitatory_strengths, n_possible=may_excite.sum() * n_targets
         ),
         inhibitory=_coupling_statistics(
-            -couplings[couplings < 0], n_possible=may_inhibit.sum() * n_targets
+            inhibitory_strengths, n_possible=may_inhibit.sum() * n_targets
         ),
         silent=silent_share,
         reciprocal=reciprocity.pair_ratio,
@@ -143,7 +145,7 @@ def _reciprocity(strengths: NDArray[np.float64]) -> _Reciprocity:
 
     # By chance each of the n(n − 1) places w_ij, i ≠ j, holds a coupling with the probability
     # p = n_couplings / n_places. A pair of neurons is coupled both ways with probability p², and
-    # there are n_places / 2 pairs. That makes n_couplings² / (2 n_places).
+    # there are n_places / 2 pairs. So p² n_places / 2 = n_couplings² / (2 n_places) are expected.
     n_neurons = strengths.shape[0]
     n_places = max(n_neurons * (n_neurons - 1), 1)
     n_expected = float(n_couplings**2 / (2 * n_places))
@@ -171,8 +173,8 @@ def _coupling_statistics(strengths: NDArray[np.float64], n_possible: int) -> dic
     cv = float("nan")
     if strengths.size:
         cv = float(strengths.std()) / mean
-    # The initial value is far below any real coupling. Without couplings it keeps the histogram
-    # from having a range of width zero.
+    # EMPTY_RANGE is far below any real coupling. Without couplings it keeps the histogram from
+    # having a range of width zero.
     largest = strengths.max(initial=EMPTY_RANGE)
     counts, edges = np.histogram(strengths, bins=N_BINS, range=(0.0, largest))
     return {

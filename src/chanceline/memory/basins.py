@@ -87,14 +87,14 @@ def retrieval(  # noqa: PLR0913
         recalled = memory.recall(noisy, steps, order)
         overlaps[row] = (originals * recalled).mean(axis=1)
 
-    # Standard errors of the mean overlaps; unknown from a single probe.
-    errors = np.full(len(noises), np.nan)
+    # Standard errors of the mean overlaps; NaN, for unknown, from a single probe.
+    standard_errors = np.full(len(noises), np.nan)
     if probes > 1:
-        errors = overlaps.std(axis=1, ddof=1) / np.sqrt(probes)
+        standard_errors = overlaps.std(axis=1, ddof=1) / np.sqrt(probes)
     return Retrieval(
         noises=np.array(noises, dtype=float),
         overlaps=overlaps.mean(axis=1),
-        errors=errors,
+        errors=standard_errors,
         recalled=(overlaps == 1).mean(axis=1),  # a mean of ±1 is exactly 1 where all are +1
         probes=probes,
     )

@@ -106,7 +106,9 @@ def cut_couplings(
     generator = np.random.default_rng(seed)
     weights = couplings.data.copy()
     # In the CSR matrix the weights of neuron i are at the places indptr[i] … indptr[i + 1] − 1.
-    for begin, end in zip(couplings.indptr[:-1], couplings.indptr[1:], strict=True):
+    begins = couplings.indptr[:-1]
+    ends = couplings.indptr[1:]
+    for begin, end in zip(begins, ends, strict=True):
         fan_in = end - begin
         # All inputs of the neuron, numbered from 0, in the order in which they are cut.
         if cut_order is CutOrder.RANDOM:
@@ -114,10 +116,11 @@ def cut_couplings(
         else:
             inputs_in_order = np.argsort(np.abs(weights[begin:end]))
         n_cut = round(share * fan_in)
-        weights[begin + inputs_in_order[:n_cut]] = 0.0
+        inputs_to_cut = inputs_in_order[:n_cut]
+        weights[begin + inputs_to_cut] = 0.0
 
     indices = couplings.indices.copy()
     row_starts = couplings.indptr.copy()
-    remaining = csr_array((weights, indices, row_starts), shape=couplings.shape)
-    remaining.eliminate_zeros()  # a coupling that was cut is no longer stored
-    return memory.with_couplings(remaining)
+    couplings_left = csr_array((weights, indices, row_starts), shape=couplings.shape)
+    couplings_left.eliminate_zeros()  # a coupling that was cut is no longer stored
+    return memory.with_couplings(couplings_left)

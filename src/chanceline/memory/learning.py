@@ -93,8 +93,8 @@ def learn_neuron(neuron: int, patterns: Patterns, rule: LearningRule) -> Learned
 
     # Solved: all patterns are held with the required stability. Impossible: this is proven to be
     # out of reach with this wiring.
-    solved = _meets(fitted, rule.kappa)
-    impossible = not solved and _is_impossible(problem, rule)
+    is_solved = _reaches_stability(fitted, rule.kappa)
+    is_impossible = not is_solved and _is_impossible(problem, rule)
 
     # Convert columns of the problem, which lacks the neuron itself, into numbers of neurons, and
     # sort them.
@@ -109,8 +109,8 @@ def learn_neuron(neuron: int, patterns: Patterns, rule: LearningRule) -> Learned
         inputs=inputs,
         weights=weights,
         stability=fitted.stability,
-        solved=solved,
-        impossible=impossible,
+        solved=is_solved,
+        impossible=is_impossible,
     )
 
 
@@ -148,8 +148,8 @@ def neuron_seed(neuron: int, rule: LearningRule) -> int:
     return int(sequence.generate_state(1)[0])
 
 
-def _meets(fitted: StableFit, kappa: float) -> bool:
-    """Whether the fit holds all patterns with the stability asked."""
+def _reaches_stability(fitted: StableFit, kappa: float) -> bool:
+    """Whether the fit holds all patterns with at least the stability `kappa`."""
     return fitted.separates and fitted.stability >= kappa
 
 
@@ -162,7 +162,7 @@ def _is_impossible(problem: NeuronProblem, rule: LearningRule) -> bool:
     if rule.wiring is not Wiring.SELECTED:
         return True
     all_inputs = np.arange(problem.rows.shape[1])
-    return not _meets(fit_stable_weights(problem, all_inputs), rule.kappa)
+    return not _reaches_stability(fit_stable_weights(problem, all_inputs), rule.kappa)
 
 
 def _order_of_inputs(problem: NeuronProblem, rule: LearningRule, seed: int) -> Indices:
@@ -195,7 +195,7 @@ def _fewest_sufficient(problem: NeuronProblem, order: Indices, kappa: float) -> 
     """
 
     def suffices(size: int) -> bool:
-        return _meets(fit_stable_weights(problem, order[:size]), kappa)
+        return _reaches_stability(fit_stable_weights(problem, order[:size]), kappa)
 
     sizes = range(1, order.size)
     index = bisect_left(sizes, True, key=suffices)  # len(sizes) if none of these suffices
@@ -214,7 +214,7 @@ def _select_inputs(problem: NeuronProblem, rule: LearningRule, seed: int) -> Sta
         return fitted
 
     # The budget counts swaps of the first search. A swap that looks for a larger κ costs SWAP_COST
-    # times as much.
+    # times as much, so there are fewer of them.
     steps = rule.budget // SWAP_COST
     if rule.fan_in is not None:
         # Add inputs until the neuron has `fan_in` of them.

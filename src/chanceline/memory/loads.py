@@ -199,10 +199,11 @@ def _largest_number_held(job: tuple[int, LearningRule], patterns: Patterns) -> i
 
 
 def hebbian_capacity(rho: float, kappa: float = 0.0) -> float:
-    """The load that a neuron holds if it keeps the share ρ of inputs of largest Hebbian coupling.
+    """The largest load at which a neuron holds its patterns, on inputs of large Hebbian coupling.
 
-    The load α is the number of random patterns divided by the number of possible inputs, in the
-    limit of infinitely many inputs; κ is the stability required of the neuron. It is
+    The neuron keeps a share ρ of its possible inputs, those of largest |Hebbian coupling|. The load
+    α is the number of random patterns divided by the number of possible inputs, in the limit of
+    infinitely many inputs; κ is the stability required of the neuron. The largest load is
 
         α = min_b [ρ I₂ + ρ (⟨h²⟩ − 1) I₁²] / (κ I₁ + Φ(b))².
 
@@ -210,21 +211,24 @@ def hebbian_capacity(rho: float, kappa: float = 0.0) -> float:
     means of (z + b)₊ and (z + b)₊² over a standard Gaussian z, whose distribution function is Φ.
     With all inputs (ρ = 1) the minimum is at b = κ, and α is Gardner's 1/I₂(κ).
     """
-    # Hebbian couplings h are standard Gaussian. The share ρ of inputs that are kept are those with
+    # Hebbian couplings h are standard Gaussian. The inputs that are kept, a share ρ, are those with
     # |h| > θ.
     threshold = -ndtri(rho / 2)  # θ
     # ρ ⟨h²⟩ is the integral of h² φ(h) over |h| > θ, with the Gaussian density φ. Integrated by
     # parts it is ρ + 2θφ(θ), so that ρ (⟨h²⟩ − 1) = 2θφ(θ).
     rho_times_excess = 2 * threshold * _normal_density(threshold)
 
-    def load(b: float) -> float:
-        """The expression to be minimised over b."""
-        I1 = b * ndtr(b) + _normal_density(b)  # ndtr is Φ
-        I2 = ndtr(b) + b * I1
+    def load_at_shift(b: float) -> float:
+        """The expression to be minimised over the shift b."""
+        Phi = ndtr(b)
+        I1 = b * Phi + _normal_density(b)
+        I2 = Phi + b * I1
         numerator = rho * I2 + rho_times_excess * I1**2
-        return float(numerator / (kappa * I1 + ndtr(b)) ** 2)
+        return float(numerator / (kappa * I1 + Phi) ** 2)
 
-    minimum = minimize_scalar(load, bounds=SHIFTS, method="bounded", options={"xatol": 1e-9})
+    minimum = minimize_scalar(
+        load_at_shift, bounds=SHIFTS, method="bounded", options={"xatol": 1e-9}
+    )
     return float(minimum.fun)
 
 

@@ -82,22 +82,26 @@ class AssociativeMemory:
     ) -> None:
         """Check the settings, which the docstring of the class describes. Nothing is stored yet."""
         self.n_neurons = whole_number(n_neurons, "The number of neurons", at_least=2)
-        # Kept as given, to be saved; the checked values go into `rule` and `signs`.
+        # `fan_in` and `excitatory` stay as given, for `save`. What follows from them is in `rule`
+        # (a count of inputs) and in `signs`.
         self.fan_in = fan_in
         self.excitatory = excitatory
+
         checked_wiring = choice_from(wiring, Wiring, "wiring")
         if real_number(kappa, "The stability kappa") < 0:
             raise InputError(f"The stability kappa must be a number from 0 up, but is {kappa}.")
-        seed = whole_number(seed, "The seed")
+        checked_seed = whole_number(seed, "The seed")
+        self.signs = draw_neuron_signs(excitatory, self.n_neurons, checked_seed)
+        n_inputs = count_inputs(fan_in, self.n_neurons - 1)  # None for "minimal"
+        checked_budget = whole_number(budget, "The budget", at_most=MAX_BUDGET)
 
-        self.signs = draw_neuron_signs(excitatory, self.n_neurons, seed)
+        # How each neuron learns.
         self.rule = LearningRule(
             wiring=checked_wiring,
-            # A share becomes a count, "minimal" becomes None.
-            fan_in=count_inputs(fan_in, self.n_neurons - 1),
+            fan_in=n_inputs,
             kappa=float(kappa),
-            budget=whole_number(budget, "The budget", at_most=MAX_BUDGET),
-            seed=seed,
+            budget=checked_budget,
+            seed=checked_seed,
             signs=self.signs,
         )
         # Both are set by `store`.
@@ -279,7 +283,8 @@ class AssociativeMemory:
     def with_couplings(self, couplings: csr_array) -> AssociativeMemory:
         """The same network with other couplings, and without a report of how they were learned."""
         n = self.n_neurons
-        if couplings.shape != (n, n) or couplings.diagonal().any():
+        has_right_shape = couplings.shape == (n, n)
+        if not has_right_shape or couplings.diagonal().any():
             raise InputError(
                 f"Couplings of {n} neurons are a square matrix of that size with a zero diagonal, "
                 f"but were given with shape {couplings.shape}."
@@ -295,15 +300,16 @@ class AssociativeMemory:
         A single state, (neurons,), becomes one row. An error message calls the states `name`.
         """
         array = np.asarray(states)
-        if array.ndim not in (1, 2) or array.size == 0 or array.shape[-1] != self.n_neurons:
+        is_table = array.ndim in (1, 2) and array.size > 0
+        if not is_table or array.shape[-1] != self.n_neurons:
             raise InputError(
                 f"The {name} must have {self.n_neurons} entries in each row, one for each neuron, "
                 f"but have shape {array.shape}."
             )
         rows = np.atleast_2d(array)
-        wrong = ~np.isin(rows, (-1, 1))
-        if wrong.any():
-            row, column = np.argwhere(wrong)[0]
+        is_wrong = ~np.isin(rows, (-1, 1))
+        if is_wrong.any():
+            row, column = np.argwhere(is_wrong)[0]
             raise InputError(
                 f"The {name} must be +1 or −1 everywhere, but row {row + 1} holds "
                 f"{rows[row, column]} in column {column + 1}; for bits of 0 and 1 pass 2·x − 1."

@@ -96,13 +96,13 @@ def fit_stable_weights(
 
     if not fitted.separates:
         _, hinge_weights = fit_hinge(columns, problem.nonnegative)
-        # This fit has no multipliers of a largest margin: zeros stand for that.
+        # The hinge fit has no multipliers: zeros say that there are none.
         no_multipliers = np.zeros(columns.shape[0])
         fitted = _normalised(columns, inputs, weights=hinge_weights, multipliers=no_multipliers)
 
     if problem.nonnegative:
-        used = fitted.weights != 0
-        fitted = fitted._replace(inputs=inputs[used], weights=fitted.weights[used])
+        is_used = fitted.weights != 0
+        fitted = fitted._replace(inputs=inputs[is_used], weights=fitted.weights[is_used])
     return fitted
 
 
@@ -133,18 +133,19 @@ def add_inputs(
 ) -> StableFit:
     """Add inputs to a fit that separates, one at a time, to increase the neuron's stability κ.
 
-    Each time the input that promises the largest gain of κ is added. This ends with `size` inputs,
-    once κ is at least `target`, or when no input promises a larger κ.
+    Each time the input that promises the largest gain of κ is added. This ends when the fit uses
+    `size` inputs, once κ is at least `target`, or when no input promises a larger κ. The gains are
+    estimated from the multipliers of the fit.
     """
     # Every fit may use all inputs added so far. With nonnegative weights a fit may use fewer of
     # them, because some weights are zero; a later fit may use these inputs again.
-    offered = fitted.inputs
+    allowed_inputs = fitted.inputs
     while fitted.inputs.size < size and fitted.stability < target:
-        gains = _gains(problem, fitted, known=offered)  # negative for inputs offered already
+        gains = _gains(problem, fitted, excluded=allowed_inputs)  # −1 for the excluded inputs
         if gains.max() <= 0:
             break
-        offered = np.append(offered, gains.argmax())
-        fitted = fit_stable_weights(problem, offered, fitted.multipliers)
+        allowed_inputs = np.append(allowed_inputs, gains.argmax())
+        fitted = fit_stable_weights(problem, allowed_inputs, start=fitted.multipliers)
 
     # The last fit may use more than `size` inputs, if some of weight zero have come into use again.
     while fitted.inputs.size > size:
@@ -152,16 +153,16 @@ def add_inputs(
     return fitted
 
 
-def _gains(problem: NeuronProblem, fitted: StableFit, known: Indices) -> Floats:
+def _gains(problem: NeuronProblem, fitted: StableFit, excluded: Indices) -> Floats:
     """What each input promises, (possible inputs,): its square adds to κ² to first order.
 
     It is λ·a_j where weights must not be negative and |λ·a_j| where they have any sign; −1 for the
-    inputs that are `known` already.
+    `excluded` inputs.
     """
     gains = fitted.multipliers @ problem.rows
     if not problem.nonnegative:
         gains = np.abs(gains)
-    gains[known] = -1.0
+    gains[excluded] = -1.0
     return gains
 
 
@@ -187,40 +188,40 @@ def swap_inputs(
     was added or dropped is tabu: it may not move for a few steps, so that the search does not run
     in circles. Returns the best fit seen.
     """
-    n_inputs = problem.rows.shape[1]
+    n_possible_inputs = problem.rows.shape[1]
     size = fitted.inputs.size
-    if size == n_inputs:
+    if size == n_possible_inputs:
         return fitted  # there are no other inputs
 
-    best = fitted
-    current = fitted
-    tabu_until = np.zeros(n_inputs, dtype=np.int64)  # the step from which an input may move again
+    best_fit = fitted
+    fit = fitted
+    # The step from which each input may move again.
+    tabu_until = np.zeros(n_possible_inputs, dtype=np.int64)
     for step in range(1, steps + 1):
-        if best.stability >= target:
+        if best_fit.stability >= target:
             break
 
         # Add an input.
-        added = _input_to_add(problem, current, is_tabu=tabu_until > step, generator=generator)
-        tabu_until[added] = step + TABU_AFTER_ADDING + generator.integers(TABU_SPREAD)
-        one_more = np.append(current.inputs, added)
-        enlarged = fit_stable_weights(problem, one_more, current.multipliers)
+        added_input = _input_to_add(problem, fit, is_tabu=tabu_until > step, generator=generator)
+        tabu_until[added_input] = step + TABU_AFTER_ADDING + generator.integers(TABU_SPREAD)
+        more_inputs = np.append(fit.inputs, added_input)
+        enlarged_fit = fit_stable_weights(problem, more_inputs, start=fit.multipliers)
 
         # Drop an input, unless one has left by itself because its weight became zero.
-        if enlarged.inputs.size > size:
-            position = _position_to_drop(enlarged, tabu_until > step, generator)
-            dropped = enlarged.inputs[position]
-            tabu_until[dropped] = step + TABU_AFTER_DROPPING + generator.integers(TABU_SPREAD)
-            remaining = np.delete(enlarged.inputs, position)
-            current = fit_stable_weights(problem, remaining, enlarged.multipliers)
-        else:
-            current = enlarged
+        fit = enlarged_fit
+        if enlarged_fit.inputs.size > size:
+            position = _position_to_drop(enlarged_fit, tabu_until > step, generator)
+            dropped_input = enlarged_fit.inputs[position]
+            tabu_until[dropped_input] = step + TABU_AFTER_DROPPING + generator.integers(TABU_SPREAD)
+            inputs_left = np.delete(enlarged_fit.inputs, position)
+            fit = fit_stable_weights(problem, inputs_left, start=enlarged_fit.multipliers)
 
-        if current.stability > best.stability:
-            best = current
-        elif not current.separates:
+        if fit.stability > best_fit.stability:
+            best_fit = fit
+        elif not fit.separates:
             # Gains are estimated from multipliers, which only a fit that separates has: go back.
-            current = best
-    return best
+            fit = best_fit
+    return best_fit
 
 
 def _input_to_add(
@@ -234,7 +235,7 @@ def _input_to_add(
     `is_tabu` says of each possible input whether it may not move yet.
     """
     factors = 1 + GAIN_NOISE * generator.uniform(-1, 1, is_tabu.size)
-    gains = _gains(problem, fitted, fitted.inputs) * factors
+    gains = _gains(problem, fitted, excluded=fitted.inputs) * factors
     gains[is_tabu] = -1.0
     gains[fitted.inputs] = -2.0
     return int(gains.argmax())

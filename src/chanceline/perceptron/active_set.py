@@ -14,7 +14,13 @@ from typing import Any
 import numpy as np
 
 from chanceline.kernels.compile import ZERO, inner_kernel, leaf_kernel
-from chanceline.kernels.inverse import FOUR, border, next_pivot, unborder, update_by_four
+from chanceline.kernels.inverse import (
+    FOUR,
+    extend_inverse,
+    next_pivot,
+    shrink_inverse,
+    update_inverse_by_four,
+)
 from chanceline.kernels.random import next_random
 from chanceline.kernels.selection import smallest_first
 from chanceline.kernels.vectors import add_scaled, combine, dot_first, dot_masked
@@ -112,12 +118,13 @@ def update_active(hinge: Any, max_errors: int, trim_noise: float) -> int:
 
 
 @leaf_kernel()
-def border_column(hinge: Any, place: int) -> None:
+def extend_inverse_and_target(hinge: Any, place: int) -> None:
     """Extend the inverse Hessian and the target by one more column of the support.
 
-    The Hessian is A_actᵀA_act + (ε + δ)I, where A_act holds the active samples on the columns of
-    the support, ε is the ridge and δ the damping. The target is A_actᵀ1. Both contain the columns
-    at the places 0 … place − 1 of the support already.
+    The support is the list of columns that have weights in the fit, and active samples are those
+    that count in the loss. The Hessian is A_actᵀA_act + (ε + δ)I, where A_act holds the active
+    samples on the columns of the support, ε is the ridge and δ the damping. The target is A_actᵀ1.
+    Both contain the columns at the places 0 … place − 1 of the support already.
 
     hinge : the workspace, whose `state.inverse` and `state.target` are extended.
     place : position of the new column in the support.
@@ -147,7 +154,7 @@ def border_column(hinge: Any, place: int) -> None:
         pivot = ridge
 
     # Extend the inverse by a row and a column, which follow from the pivot and inverse·cross.
-    border(inverse, place, pivot, inverse_times_cross)
+    extend_inverse(inverse, place, pivot, inverse_times_cross)
     # The new entry of the target: the sum of the column over the active samples.
     target[place] = dot_first(column, active, column.size)
 
@@ -183,17 +190,18 @@ def rebuild(hinge: Any, max_errors: int, n_steps: int) -> None:
     # Build inverse and target from nothing: each call adds one column of the support to both.
     hinge.state.flips_since_rebuild[0] = 0
     for place in range(size):
-        border_column(hinge, place)
+        extend_inverse_and_target(hinge, place)
 
 
 @leaf_kernel()
 def follow_flips(hinge: Any, n_flips: int) -> bool:
     """Update the inverse Hessian and the target for samples that became active or inactive.
 
-    The Hessian is Σ r rᵀ over the active samples, plus a multiple of the unit matrix, where r is a
-    sample's row on the columns of the support. The target is Σ r. The term of a sample is added to
-    both sums if the sample became active, and subtracted if it became inactive. Four samples are
-    processed at a time, by rank-one updates of the inverse.
+    Active samples are those that count in the loss. The Hessian is Σ r rᵀ over the active samples,
+    plus a multiple of the unit matrix, where r is a sample's row on the columns in use (the
+    support). The target is Σ r. The term of a sample is added to both sums if the sample became
+    active, and subtracted if it became inactive. Four samples are processed at a time, by rank-one
+    updates of the inverse.
 
     hinge : the workspace; the first `n_flips` entries of `scratch.samples` are the samples that
         changed ("flipped").
@@ -243,7 +251,9 @@ def follow_flips(hinge: Any, n_flips: int) -> bool:
 
         for slot in range(FOUR):
             add_scaled(target, flip_signs[slot], flipped_rows[slot], size)
-        is_stable = update_by_four(inverse, size, flipped_rows, flip_signs, images, coefficients)
+        is_stable = update_inverse_by_four(
+            inverse, size, flipped_rows, flip_signs, images, coefficients
+        )
         if not is_stable:
             return False
     return True
@@ -262,12 +272,14 @@ def append_column(hinge: Any, column: int) -> None:
     state.position[column] = place
     state.weights[place] = 0.0
     state.n_used[0] = place + 1
-    border_column(hinge, place)
+    extend_inverse_and_target(hinge, place)
 
 
 @leaf_kernel()
 def drop_column(hinge: Any, place: int) -> None:
     """Remove the column at a place of the support; the last column of the support moves there.
+
+    The support is the list of columns that have weights in the fit.
 
     The contribution of the column is subtracted from the margins. The inverse Hessian loses the
     column's row and column, and the target loses its entry. The array `position` holds the place of
@@ -283,7 +295,7 @@ def drop_column(hinge: Any, place: int) -> None:
     target = hinge.state.target
     n_used = hinge.state.n_used
     # Scratch.
-    solved = hinge.scratch.solved
+    last_row = hinge.scratch.solved
 
     size = n_used[0]
     last = size - 1
@@ -299,5 +311,5 @@ def drop_column(hinge: Any, place: int) -> None:
     support[place] = support[last]
     weights[place] = weights[last]
     target[place] = target[last]
-    unborder(inverse, size, place, solved)  # this too moves the last row to `place`
+    shrink_inverse(inverse, size, place, last_row)  # this too moves the last row to `place`
     n_used[0] = last

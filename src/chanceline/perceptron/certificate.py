@@ -23,7 +23,7 @@ from chanceline._arrays import Floats
 from chanceline._results import Result
 from chanceline.errors import ConvergenceError, InputError
 from chanceline.perceptron.problem import Problem, make_problem
-from chanceline.perceptron.rule import strictly_right
+from chanceline.perceptron.rule import has_positive_margin
 
 EXACT_INTEGERS = 2**53  # doubles below this hold integers exactly
 POSITIVE_MULTIPLIER = 1e-9  # relative to the largest: the linear program rounds zeros to less
@@ -104,12 +104,15 @@ def check_weights(  # noqa: PLR0913
     columns = np.asarray(support, dtype=np.int64)
     checked_weights = np.asarray(weights, dtype=np.float64)
     if problem.signs is not None:
-        refused = columns[checked_weights * problem.signs[columns] < 0]
-        if refused.size:
-            raise InputError(f"The weight of column {refused[0]} has not the sign given for it.")
+        has_wrong_sign = checked_weights * problem.signs[columns] < 0  # (k,)
+        refused_columns = columns[has_wrong_sign]
+        if refused_columns.size:
+            raise InputError(
+                f"The weight of column {refused_columns[0]} has not the sign given for it."
+            )
 
     entries = problem.X[:, columns]
-    is_right = strictly_right(entries, problem.y, checked_weights, bias)
+    is_right = has_positive_margin(entries, problem.y, checked_weights, bias)
     errors = int(np.count_nonzero(~is_right))
     # The verdict is exact. The margin is only shown, and computed in floating point.
     margins = problem.y * (entries @ checked_weights + bias)
@@ -147,9 +150,12 @@ def certify(
     """
     problem = make_problem(X, y, intercept, allow_contradictions=True, signs=signs)
     columns = np.asarray(support, dtype=np.int64)
+
+    # First the patterns a_μ, one for each sample; then one row for each weight whose sign is
+    # prescribed.
     n_patterns = problem.n_samples
-    # First the patterns a_μ, then one row for each weight whose sign is prescribed.
     rows = _rows_with_signs(problem, columns)
+
     # For the linear program the columns are scaled to entries of at most 1. This changes the
     # weights, which are scaled back, but not which multipliers are a proof.
     largest_entries = np.abs(rows).max(axis=0, initial=0.0)
@@ -166,7 +172,7 @@ def certify(
     if proof is None:
         proof = _proof_in_integers(rows, multipliers, n_patterns)
     if proof is None:
-        proof = _certificate_of_rounded(rows, multipliers, n_patterns)
+        proof = _certificate_up_to_rounding(rows, multipliers, n_patterns)
     return proof
 
 
@@ -225,7 +231,7 @@ def _certificate_without_weights(
     )
 
 
-def _certificate_of_rounded(rows: Floats, multipliers: Floats, n_patterns: int) -> Certificate:
+def _certificate_up_to_rounding(rows: Floats, multipliers: Floats, n_patterns: int) -> Certificate:
     """Make the certificate of multipliers that are known only up to rounding.
 
     The multipliers bound the margin, which is the smallest a_μ·w of a pattern: no weights w of
@@ -314,8 +320,9 @@ def _integer_multipliers(
     """Find λ ≥ 0 in integers, not all zero, with Σ λ_r a_r = 0; None if this fails.
 
     Only the rows in `positive_rows` may have λ > 0. If each of them is necessary, λ is unique up to
-    a factor. Otherwise there are many solutions, and only that of `_null_vector` is tried, which
-    may have negative entries and so fail. The result is checked.
+    a factor, and `_null_vector` finds it. Otherwise there are many solutions. The one that
+    `_null_vector` finds may have negative entries; no other is tried, and None is returned. The
+    result is checked.
 
     rows : (rows, columns) the a_r.
     positive_rows : (k,) indices of rows.

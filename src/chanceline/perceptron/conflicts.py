@@ -299,7 +299,8 @@ def bound_inverse_error(basis: NDArray, inverse: NDArray, size: int, rounding: f
             unit_entry = 0.0
             if i == j:
                 unit_entry = 1.0
-            row_sum += bound_difference(
+            # The entry (i, j) of C B − 1.
+            row_sum += bound_product_error(
                 left=inverse,
                 row=i,
                 right=basis,
@@ -328,7 +329,8 @@ def bound_solution_error(basis: NDArray, inverse: NDArray, size: int, rounding: 
         e_entry = 0.0
         if i == last:
             e_entry = 1.0
-        residual_bounds[i] = bound_difference(
+        # Entry i of B l − e, where l is column `last` of the inverse.
+        residual_bounds[i] = bound_product_error(
             left=basis,
             row=i,
             right=inverse,
@@ -349,7 +351,7 @@ def bound_solution_error(basis: NDArray, inverse: NDArray, size: int, rounding: 
 
 
 @leaf_kernel()
-def bound_difference(  # noqa: PLR0913
+def bound_product_error(  # noqa: PLR0913
     left: NDArray,
     row: int,
     right: NDArray,
@@ -494,13 +496,13 @@ def reduce_integers(work: NDArray, n_rows: int, n_columns: int) -> IntegerReduct
             continue
 
         # Move the pivot row up to row number `rank`, directly below the rows that have pivots.
-        for place in range(n_columns):
-            moved = work[pivot_row, place]
-            work[pivot_row, place] = work[rank, place]
-            work[rank, place] = moved
+        for j in range(n_columns):
+            moved_entry = work[pivot_row, j]
+            work[pivot_row, j] = work[rank, j]
+            work[rank, j] = moved_entry
         pivot = work[rank, column]
 
-        # Make this column zero in all other rows.
+        # Make this column zero in all other rows, which needs the pivot of the step before, too.
         for row in range(n_rows):
             if row != rank:
                 fits_in_64_bits = eliminate_row(
@@ -541,6 +543,7 @@ def eliminate_row(  # noqa: PLR0913
     exact. Returns False where products could exceed 64 bits; the row is then only partly changed,
     and `work` is of no further use.
     """
+    # Both are read before the loop, which overwrites `factor` in the matrix with 0.
     pivot = work[pivot_row, column]
     factor = work[row, column]
     for j in range(n_columns):

@@ -72,7 +72,8 @@ def contradicting_rows(X: AnyTable, y: NDArray[np.float64]) -> list[tuple[int, i
     """Find equal rows of X with opposite labels, which no rule can both classify correctly.
 
     Returns one pair (smaller index, larger index) for each set of equal rows with both labels, in
-    sorted order. Equal rows are found by digests of their bytes.
+    sorted order. Rows count as equal if the digests of their bytes are (BLAKE2b: different rows
+    with one digest are too unlikely to matter).
 
     X : (samples, features).
     y : (samples,) labels ±1.
@@ -115,13 +116,15 @@ def consistent_rows(X: AnyTable, y: NDArray[np.float64]) -> NDArray[np.int64]:
     """
     if not contradicting_rows(X, y):
         return np.arange(len(y))
-    # (samples,): equal rows have the same number.
-    _, group = np.unique(_digests_of_rows(X), return_inverse=True)
-    label_sums = np.bincount(group, weights=y)  # (groups,)
-    balance = label_sums[group]  # (samples,): positive where most equal rows are positive
-    is_majority = balance * y > 0
-    is_positive_in_tie = (balance == 0) & (y > 0)
-    return np.flatnonzero(is_majority | is_positive_in_tie)
+
+    # A group is a set of equal rows; its sum of labels is positive if most of them are positive.
+    _, group_of_row = np.unique(_digests_of_rows(X), return_inverse=True)  # (samples,)
+    label_sum_of_group = np.bincount(group_of_row, weights=y)
+    label_sum = label_sum_of_group[group_of_row]  # (samples,), that of the row's group
+
+    has_majority_label = label_sum * y > 0
+    is_positive_in_tie = (label_sum == 0) & (y > 0)
+    return np.flatnonzero(has_majority_label | is_positive_in_tie)
 
 
 def _digests_of_rows(X: AnyTable) -> list[bytes]:

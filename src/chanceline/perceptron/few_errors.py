@@ -44,9 +44,9 @@ def fewest_errors(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: boo
     separable, weights = fit_hinge(rows)  # weights of the scaled columns
     while not separable and kept_samples.size > 1:
         margins = rows[kept_samples] @ weights
-        worst = int(kept_samples[np.argmin(margins)])
-        given_up.append(worst)
-        kept_samples = kept_samples[kept_samples != worst]
+        worst_sample = int(kept_samples[np.argmin(margins)])
+        given_up.append(worst_sample)
+        kept_samples = kept_samples[kept_samples != worst_sample]
         separable, weights = fit_hinge(rows[kept_samples])
 
     # Take samples back, those of largest margin under the last fit first.
@@ -54,13 +54,13 @@ def fewest_errors(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: boo
     for sample in given_up:
         with_sample = np.sort(np.append(kept_samples, sample))
         # Only the verdict is needed, so any separating weights will do (`early`).
-        margin = largest_margin(rows[with_sample], early=True)
-        if margin.verdict == SEPARABLE:
+        trial_fit = largest_margin(rows[with_sample], early=True)
+        if trial_fit.verdict == SEPARABLE:
             kept_samples = with_sample
 
     # The rule of largest margin on the kept samples, converted into the units of X.
-    margin = largest_margin(rows[kept_samples])
-    slopes, constant = problem.split(margin.weights)
+    final_fit = largest_margin(rows[kept_samples])
+    slopes, constant = problem.split(final_fit.weights)
     return scaled_rule(problem, columns, slopes, constant)
 
 
@@ -77,19 +77,22 @@ def rule_on(X: AnyTable, y: Floats, support: NDArray[np.int64], intercept: bool)
     """
     support = np.asarray(support, dtype=np.int64)
     columns = X[:, support]
-    rows = consistent_rows(columns, y)  # indices of the samples to fit
-    has_one_class = bool(np.all(y[rows] == y[rows[0]]))
+    fitted_samples = consistent_rows(columns, y)  # indices, (fitted samples,)
+    fitted_columns = columns[fitted_samples]
+    fitted_labels = y[fitted_samples]
 
-    # Without features, or with one class only, the intercept decides alone. Without features and
-    # without an intercept the rule has no weights at all.
-    if intercept and (len(support) == 0 or has_one_class):
-        return constant_rule(X, y, support)
-    if len(support) == 0:
+    # Without features and without an intercept the rule has no weights at all. With an intercept,
+    # it decides alone if there are no features or only one class.
+    has_no_features = len(support) == 0
+    has_one_class = bool(np.all(fitted_labels == fitted_labels[0]))
+    if has_no_features and not intercept:
         return make_rule(X, y, support, np.zeros(0), 0.0)
+    if intercept and (has_no_features or has_one_class):
+        return constant_rule(X, y, support)
 
     every_column = np.arange(len(support))
     try:
-        rule = separate(columns[rows], y[rows], every_column, intercept)
+        rule = separate(fitted_columns, fitted_labels, every_column, intercept)
         separates = rule.separates
     except ConvergenceError:
         # Whether the columns separate could not be decided in floating point. The search for few
@@ -97,7 +100,7 @@ def rule_on(X: AnyTable, y: Floats, support: NDArray[np.int64], intercept: bool)
         # none if the rule separates after all.
         separates = False
     if not separates:
-        rule = fewest_errors(columns[rows], y[rows], every_column, intercept)
+        rule = fewest_errors(fitted_columns, fitted_labels, every_column, intercept)
 
     # The same weights as a rule for all samples and the original indices of the features.
     return make_rule(X, y, support, rule.weights, rule.bias)

@@ -274,7 +274,7 @@ def damped_step(hinge: Any) -> None:
     weight_step = hinge.scratch.weight_step
     # Scratch.
     slack = hinge.scratch.slack
-    descent = hinge.scratch.products  # g
+    negative_gradient = hinge.scratch.products  # g
 
     # The slack is 1 − m for active samples and 0 for the others; `active` holds ones and zeros.
     for sample in range(margins.size):
@@ -282,10 +282,10 @@ def damped_step(hinge: Any) -> None:
     # The negative gradient g, one entry for each column of the support.
     for i in range(size):
         slack_product = dot_first(columns[support[i]], slack, slack.size)  # A_actᵀ(1 − m)
-        descent[i] = slack_product - ridge * weights[i]
+        negative_gradient[i] = slack_product - ridge * weights[i]
     # The step: the inverse times g.
     for i in range(size):
-        weight_step[i] = dot_first(inverse[i], descent, size)
+        weight_step[i] = dot_first(inverse[i], negative_gradient, size)
 
 
 @leaf_kernel()
@@ -332,7 +332,7 @@ def squared_hinge(margins: NDArray, margin_step: NDArray, step: float) -> float:
 
 
 @leaf_kernel(fastmath=REASSOCIATE)
-def take_off_trimmed(  # noqa: PLR0913
+def subtract_trimmed(  # noqa: PLR0913
     total: float,
     margins: NDArray,
     margin_step: NDArray,
@@ -391,12 +391,12 @@ def line_search(hinge: Any, longest: float, shortest: float, max_errors: int) ->
 
     # The first round evaluates E at t = 0, for comparison. This is done inside the loop so that the
     # code of the evaluation, which is large when compiled, exists only once.
-    energy_before = np.inf
+    loss_before = np.inf
     step = 0.0
     while True:
         hinge_sum = squared_hinge(margins, margin_step, step)
         if max_errors > 0:
-            hinge_sum = take_off_trimmed(
+            hinge_sum = subtract_trimmed(
                 hinge_sum,
                 margins,
                 margin_step,
@@ -404,12 +404,12 @@ def line_search(hinge: Any, longest: float, shortest: float, max_errors: int) ->
                 max_errors=max_errors,
                 partly_sorted=partly_sorted,
             )
-        energy = 0.5 * hinge_sum + constant + step * (linear + step * quadratic)
+        loss = 0.5 * hinge_sum + constant + step * (linear + step * quadratic)
         if step == 0.0:
-            # This was E before the step; now try the longest one.
-            energy_before = energy
+            # This was the loss before the step; now try the longest step.
+            loss_before = loss
             step = longest
-        elif energy > energy_before and step > shortest:
+        elif loss > loss_before and step > shortest:
             step *= 0.5
         else:
             return step

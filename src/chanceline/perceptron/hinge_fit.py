@@ -59,15 +59,15 @@ def add_greedily(hinge: Hinge) -> bool:
             break
         # The score −1 keeps a column from being chosen.
         scores = np.where(has_left, np.float32(-1.0), screening_scores(hinge))
-        best = int(np.argmax(scores))
-        if scores[best] <= NO_CORRELATION:
+        best_column = int(np.argmax(scores))
+        if scores[best_column] <= NO_CORRELATION:
             break
-        separable = fit(hinge, add=best)
-        has_stayed = hinge.state.position[best] >= 0  # −1 off the support
+        separable = fit(hinge, add=best_column)
+        has_stayed = hinge.state.position[best_column] >= 0  # −1 off the support
         if has_stayed:
             has_left[:] = False
         else:
-            has_left[best] = True
+            has_left[best_column] = True
     return separable
 
 

@@ -41,7 +41,8 @@ class IntegerSolution(NamedTuple):
 def nearest_point(rows: list[Integers], unit: int, start: Mapping[int, Fraction]) -> NearestPoint:
     """Minimise |Σ_i λ_i b_i − target|² over λ ≥ 0, exactly, with the target (0, …, 0, unit).
 
-    This is Lawson and Hanson's method: only the λ of "passive" rows may be positive.
+    This is Lawson and Hanson's active-set method. Only the λ of "passive" rows may be positive;
+    rows enter and leave this set until the conditions of the minimum hold.
 
     rows : the b_i, lists of integers, all of one length.
     unit : the last entry of the target.
@@ -55,7 +56,7 @@ def nearest_point(rows: list[Integers], unit: int, start: Mapping[int, Fraction]
     passive = _PassiveRows(rows, unit, start)
     while True:
         # Solve the least squares on the passive rows; those whose λ would be negative leave.
-        solution = passive.settle()
+        solution = passive.solve_nonnegative()
         residual = passive.residual(solution)  # (target − Σ_i λ_i b_i) times a positive integer
         reaches_target = not any(residual)
         if reaches_target:
@@ -63,14 +64,14 @@ def nearest_point(rows: list[Integers], unit: int, start: Mapping[int, Fraction]
 
         # If a row has a positive product with the residual, increasing its λ a little brings the
         # sum nearer to the target. Without such a row the sum is as near as possible.
-        entering = _row_along(residual, rows)
-        if entering is None:
+        entering_row = _row_along_residual(residual, rows)
+        if entering_row is None:
             weights = [-entry for entry in residual[:-1]]
             return NearestPoint(weights=weights, positive=passive.members)
-        passive.add(entering)
+        passive.add(entering_row)
 
 
-def _row_along(residual: Integers, rows: list[Integers]) -> int | None:
+def _row_along_residual(residual: Integers, rows: list[Integers]) -> int | None:
     """The row with the largest product with the residual; None if no product is positive.
 
     The products of passive rows are zero.
@@ -100,7 +101,7 @@ class _PassiveRows:
         self.members.append(row)
         self.values.append(Fraction(0))
 
-    def settle(self) -> IntegerSolution:
+    def solve_nonnegative(self) -> IntegerSolution:
         """Solve the least squares on the members under λ ≥ 0, and return λ in integers.
 
         The members are the rows whose λ may be positive. λ moves on a straight line towards the
@@ -180,7 +181,7 @@ def _product(left: Integers, right: Integers) -> int:
 def solve_integers(matrix: list[Integers], target: Integers) -> IntegerSolution:
     """Solve a positive definite linear system in integers, by Bareiss' fraction-free elimination.
 
-    Eliminating column i from a row below row i changes it to
+    Eliminating column i from a row below row i replaces the row by
 
         (pivot · row − factor · row i) / last pivot,
 
@@ -202,22 +203,24 @@ def solve_integers(matrix: list[Integers], target: Integers) -> IntegerSolution:
     work = [[*row, value] for row, value in zip(matrix, target, strict=True)]
     last_pivot = 1
     for i in range(size):
-        pivot = work[i][i]
+        pivot_row = work[i]
+        pivot = pivot_row[i]
         if pivot == 0:
             return IntegerSolution(numerators=[], denominator=0, dependent=i)
-        for row in range(i + 1, size):
-            factor = work[row][i]
+        for row in work[i + 1 :]:
+            factor = row[i]
             for column in range(i + 1, size + 1):
-                product = work[row][column] * pivot - factor * work[i][column]
-                work[row][column] = product // last_pivot
+                difference = pivot * row[column] - factor * pivot_row[column]
+                row[column] = difference // last_pivot
         last_pivot = pivot
 
     # Back substitution. The last pivot is the determinant, the common denominator of the solution.
     numerators = [0] * size
     for i in range(size - 1, -1, -1):
-        remainder = last_pivot * work[i][size]
+        equation = work[i]
+        remainder = last_pivot * equation[size]
         for j in range(i + 1, size):
-            remainder -= work[i][j] * numerators[j]
+            remainder -= equation[j] * numerators[j]
         # The division is exact, because the numerators are integers by Cramer's rule.
-        numerators[i] = remainder // work[i][i]
+        numerators[i] = remainder // equation[i]
     return IntegerSolution(numerators=numerators, denominator=last_pivot)

@@ -20,11 +20,12 @@ def small_integers(
     Each column is multiplied by the first of FACTORS that turns all its values into small integers;
     a column for which no factor does this is filled with NaN.
 
-    Some columns become small integers whatever their values are. For a column may be scaled, and
-    also shifted if there is an intercept, without a change of what rules on it can separate:
+    A column may be scaled, and also shifted if there is an intercept: this does not change what
+    rules on the column can separate. So two kinds of columns become small integers whatever their
+    values are:
 
     - with an intercept, columns of two different values become columns of 0 and 1;
-    - without one, columns whose values are 0 or ± one number become columns of −1, 0 and 1.
+    - without one, columns whose values are 0, c and −c become columns of 0, 1 and −1.
 
     support : indices of features, or a slice; by default all.
 

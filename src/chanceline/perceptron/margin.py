@@ -16,7 +16,7 @@ In floating point w is never quite zero: up to `RESOLUTION` it counts as zero, w
 
 Lawson and Hanson's method keeps a passive set: independent rows, those with λ > 0. One pass:
 
-    settle the least squares on the passive set (rows whose λ would be negative leave)
+    solve the least squares on the passive set (rows whose λ would be negative leave)
       → w = 0: INSEPARABLE
       → the inverse of the Gram matrix has worn out: compute it anew, next pass
       → every margin is as large as those of the passive set: the optimum, SEPARABLE or INSEPARABLE
@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chanceline.kernels.compile import NONE, ZERO, kernel, leaf_kernel
-from chanceline.kernels.inverse import border, next_pivot, unborder
+from chanceline.kernels.inverse import extend_inverse, next_pivot, shrink_inverse
 from chanceline.kernels.vectors import add_scaled, dot_first
 
 # Verdicts.
@@ -105,13 +105,13 @@ class MarginSurvey(NamedTuple):
     """The margins of all rows under the present weights.
 
     lowest : the smallest margin of a pattern, or of a weight that is negative.
-    entering : the row off the passive set whose margin is smallest, −1 if there is none.
+    entering_row : the row off the passive set whose margin is smallest, −1 if there is none.
     entering_margin : its margin, raised by `slack` if the row is no pattern.
     drift : how far a member's margin, raised likewise, is from `slack`, where all should be.
     """
 
     lowest: float
-    entering: int
+    entering_row: int
     entering_margin: float
     drift: float
 
@@ -194,9 +194,10 @@ def hard_margin(  # noqa: PLR0913
     early: bool,
     passive: Any,
 ) -> int:
-    """Separate the rows or show that nothing does: SEPARABLE, INSEPARABLE or UNDECIDED.
+    """Find weights of largest margin on the rows, or multipliers that prove that nothing separates.
 
-    Over multipliers λ_μ ≥ 0 of the rows a_μ the kernel minimises
+    Returns the verdict: SEPARABLE, INSEPARABLE or UNDECIDED. Over multipliers λ_μ ≥ 0 of the rows
+    a_μ the kernel minimises
 
         |w|² + unit · (1 − Σ_μ λ_μ)²,   where w = Σ_μ λ_μ a_μ,
 
@@ -231,7 +232,7 @@ def hard_margin(  # noqa: PLR0913
     )
 
     # Run from the given start. If that leads to no verdict, empty the passive set and run again.
-    n_waiting = queue_start(multipliers, passive)
+    n_waiting = queue_positive_rows(multipliers, passive)
     verdict = run_passes(table, passive, n_waiting, weights, early)
     if verdict == UNDECIDED and n_waiting > 0:
         passive.size[0] = 0
@@ -239,6 +240,7 @@ def hard_margin(  # noqa: PLR0913
             passive.is_member[row] = 0
         verdict = run_passes(table, passive, ZERO, weights, early)
 
+    # Weights that are at their bound 0 are so only up to rounding: set them to exactly 0.
     has_nonnegative_weights = n_rows > n_patterns
     if has_nonnegative_weights:
         clear_bound_weights(table, passive, weights)
@@ -261,26 +263,26 @@ def longest_squared(rows: NDArray, n_columns: int) -> float:
 
 
 @leaf_kernel()
-def queue_start(multipliers: NDArray, passive: Any) -> int:
-    """Empty the passive set, and queue the rows that start with a positive multiplier for it.
+def queue_positive_rows(multipliers: NDArray, passive: Any) -> int:
+    """Empty the passive set, and queue for it the rows that start with a positive multiplier.
 
     The passive set consists of the rows whose multiplier λ may be positive. The queued rows are
     written to the first places of `passive.members`, and their λ to `passive.values`; later
-    `take_in` makes them members. `multipliers`, (rows,), are the λ to start from. Returns how many
-    rows are queued.
+    `admit_queued_rows` makes them members. `multipliers`, (rows,), are the λ to start from.
+    Returns how many rows are queued.
     """
-    waiting = passive.members  # the queue may use this array, as no row is a member yet
+    queue = passive.members  # the queue may use this array, as no row is a member yet
     values = passive.values
     is_member = passive.is_member
-    n_waiting = ZERO
+    n_queued = ZERO
     passive.size[0] = 0
     for row in range(multipliers.size):
         is_member[row] = 0
         if multipliers[row] > 0.0:
-            waiting[n_waiting] = row
-            values[n_waiting] = multipliers[row]
-            n_waiting += 1
-    return n_waiting
+            queue[n_queued] = row
+            values[n_queued] = multipliers[row]
+            n_queued += 1
+    return n_queued
 
 
 @leaf_kernel()
@@ -312,13 +314,13 @@ def run_passes(table: Any, passive: Any, n_waiting: int, weights: NDArray, early
     early : any separating weights end the method.
     """
     unit = table.unit
-    take_in(table, passive, n_waiting)
+    admit_queued_rows(table, passive, n_waiting)
     n_updates = n_waiting  # of the inverse, since it was computed anew
 
     max_passes = PASSES_PER_ROW * (table.rows.shape[0] + table.n_columns + 1)
     for _ in range(max_passes):
         # Solve the least squares on the passive set; compute s and w.
-        n_updates += settle(passive, table.n_patterns, unit)
+        n_updates += solve_nonnegative(passive, table.n_patterns, unit)
         n_members = passive.size[0]
         multiplier_sum = combine_members(table, passive, weights)  # s; fills the weights with w
 
@@ -341,7 +343,7 @@ def run_passes(table: Any, passive: Any, n_waiting: int, weights: NDArray, early
 
         # The second condition: it holds for all other rows, or the passive set is full.
         is_optimal = (
-            survey.entering < 0
+            survey.entering_row < 0
             or survey.entering_margin >= slack - OPTIMAL * unit
             or n_members == table.max_members
         )
@@ -350,9 +352,9 @@ def run_passes(table: Any, passive: Any, n_waiting: int, weights: NDArray, early
 
         # The row of smallest margin enters the passive set, with λ = 0. (Not a function of its own:
         # counting references to all arrays of the passive set once more would take time.)
-        passive.members[n_members] = survey.entering
+        passive.members[n_members] = survey.entering_row
         passive.values[n_members] = 0.0
-        take_in(table, passive, n_members + 1)
+        admit_queued_rows(table, passive, n_members + 1)
         n_updates += 1
         has_entered = passive.size[0] > n_members
         if not has_entered:
@@ -368,7 +370,7 @@ def compute_inverse_anew(table: Any, passive: Any) -> None:
     """Compute the inverse of the members' Gram matrix by taking all of them in again."""
     n_members = passive.size[0]
     passive.size[0] = 0
-    take_in(table, passive, n_members)
+    admit_queued_rows(table, passive, n_members)
 
 
 @leaf_kernel()
@@ -387,7 +389,7 @@ def verdict_at_optimum(n_members: int, lowest: float) -> int:
 
 
 @leaf_kernel()
-def take_in(table: Any, passive: Any, n_queued: int) -> None:
+def admit_queued_rows(table: Any, passive: Any, n_queued: int) -> None:
     """Move the queued rows into the passive set, except those linearly dependent on its members.
 
     `passive.members` holds the members in places 0 … size − 1, and behind them the queue, in places
@@ -432,7 +434,7 @@ def take_in(table: Any, passive: Any, n_queued: int) -> None:
 
         # The row becomes the last member. Its new place is not beyond `place`, so that no row still
         # in the queue is overwritten.
-        border(inverse, n_members, pivot, inverse_times_cross)
+        extend_inverse(inverse, n_members, pivot, inverse_times_cross)
         is_member[row] = 1
         members[n_members] = row
         values[n_members] = values[place]
@@ -455,7 +457,7 @@ def gram_product(  # noqa: PLR0913
 
 
 @leaf_kernel()
-def settle(passive: Any, n_patterns: int, unit: float) -> int:
+def solve_nonnegative(passive: Any, n_patterns: int, unit: float) -> int:
     """Solve the least squares on the passive set under λ ≥ 0; return how many rows were removed.
 
     λ (`passive.values`) moves on a straight line towards the solution without the constraint. Where
@@ -473,13 +475,13 @@ def settle(passive: Any, n_patterns: int, unit: float) -> int:
     inverse = passive.inverse  # of the members' Gram matrix, in the order of the members
     # Scratch arrays.
     goal = passive.goal
-    removed_row = passive.solved
+    last_row = passive.solved
 
     n_departures = ZERO
     while size[0] > 0:
         # Fill `goal`, the solution without the constraint, and move λ towards it as far as every
-        # λ ≥ 0 allows. `leaving` is the place of a λ that is now zero, or whose goal is zero up to
-        # rounding; −1 if there is none.
+        # λ ≥ 0 allows. `leaving_place` is the place of a λ that is now zero, or whose goal is zero
+        # up to rounding; −1 if there is none.
         n_members = size[0]
         solve_unconstrained(
             inverse,
@@ -489,18 +491,18 @@ def settle(passive: Any, n_patterns: int, unit: float) -> int:
             unit=unit,
             goal=goal,
         )
-        step, leaving = step_towards_goal(values, goal, n_members)
+        step, leaving_place = step_towards_goal(values, goal, n_members)
         for i in range(n_members):
             values[i] += step * (goal[i] - values[i])
-        if leaving < 0:
+        if leaving_place < 0:
             break  # the goal was reached
 
-        # Remove the member at this place. The last member moves there: in the inverse (`unborder`),
-        # and likewise in the lists.
-        is_member[members[leaving]] = 0
-        unborder(inverse, n_members, leaving, removed_row)
-        members[leaving] = members[n_members - 1]
-        values[leaving] = values[n_members - 1]
+        # Remove the member at this place. The last member moves there: in the inverse
+        # (`shrink_inverse`), and likewise in the lists.
+        is_member[members[leaving_place]] = 0
+        shrink_inverse(inverse, n_members, leaving_place, last_row)
+        members[leaving_place] = members[n_members - 1]
+        values[leaving_place] = values[n_members - 1]
         size[0] = n_members - 1
         n_departures += 1
     return n_departures
@@ -510,23 +512,25 @@ def settle(passive: Any, n_patterns: int, unit: float) -> int:
 def step_towards_goal(values: NDArray, goal: NDArray, n_members: int) -> tuple[float, int]:
     """Find the longest step from λ towards a goal, at most all the way (1), that keeps every λ ≥ 0.
 
-    `values`, (≥ n_members,), are the λ ≥ 0, and `goal`, of the same shape, the values that the λ
-    move towards. Returns the step, and the place of the λ that becomes zero first; −1 if none does.
-    A λ whose goal is zero up to rounding counts as becoming zero, even if it does not limit the
-    step.
+    A step t moves λ to λ + t · (goal − λ). `values` are the λ ≥ 0, and `goal` the values that they
+    move towards, both (≥ n_members,).
+
+    Returns the step, and the place of the λ that becomes zero first; −1 if none does. A λ whose
+    goal is zero up to rounding counts as becoming zero, even if it does not limit the step.
     """
     step = 1.0
-    leaving = NONE  # −1 as a 64-bit integer
+    leaving_place = NONE  # −1 as a 64-bit integer
     for i in range(n_members):
         if goal[i] <= ZERO_MULTIPLIER:
             # Solve λ + step · (goal − λ) = 0. TINY keeps the denominator from being zero, as it may
             # be if λ and its goal are both nearly zero.
             step_to_zero = values[i] / max(values[i] - goal[i], TINY)
-            # `leaving` names some such λ even if its step is longer than 1.
-            if step_to_zero < step or leaving < 0:
-                leaving = i
-                step = min(step, step_to_zero)
-    return step, leaving
+            if step_to_zero < step:
+                step = step_to_zero
+                leaving_place = i
+            elif leaving_place < 0:
+                leaving_place = i  # this λ does not limit the step, but its goal is zero
+    return step, leaving_place
 
 
 @leaf_kernel()
@@ -600,7 +604,7 @@ def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> 
     -------
     drift
         How far, by rounding, the margin of a member is from its value at the optimum, at most.
-    entering, entering_margin
+    entering_row, entering_margin
         The row of smallest margin off the passive set (−1 if there is none), and its margin. The
         margin of a unit vector is raised by `slack`, to be comparable with those of patterns.
     lowest
@@ -615,7 +619,7 @@ def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> 
     tolerance = OPTIMAL * table.unit
 
     lowest = np.inf
-    entering = NONE
+    entering_row = NONE
     entering_margin = np.inf
     drift = 0.0
 
@@ -627,7 +631,7 @@ def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> 
             drift = max(drift, abs(margin - slack))
         elif margin < entering_margin:
             entering_margin = margin
-            entering = row
+            entering_row = row
 
     # Unit vectors e_j, whose margin is the weight w_j.
     for row in range(n_patterns, n_rows):
@@ -643,9 +647,9 @@ def survey_margins(table: Any, passive: Any, weights: NDArray, slack: float) -> 
             drift = max(drift, abs(raised_margin - slack))
         elif raised_margin < entering_margin:
             entering_margin = raised_margin
-            entering = row
+            entering_row = row
     return MarginSurvey(
-        lowest=lowest, entering=entering, entering_margin=entering_margin, drift=drift
+        lowest=lowest, entering_row=entering_row, entering_margin=entering_margin, drift=drift
     )
 
 

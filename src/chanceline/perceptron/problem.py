@@ -90,13 +90,9 @@ class Problem:
         root_mean_square = np.empty(self.n_features)
         is_constant = np.zeros(self.n_features, dtype=np.bool_)
         for block in column_blocks(self.X):
-            centred = self.X[:, block] - self.centre[block]
-            # Divide by the largest entry first: squares of numbers up to 1 do not overflow. The
-            # maximum with `tiny` keeps the divisor of a constant column from being zero.
-            largest = np.maximum(np.abs(centred).max(axis=0), np.finfo(float).tiny)
-            relative = centred / largest
-            root_mean_square[block] = largest * np.sqrt((relative**2).mean(axis=0))
-            is_constant[block] = (self.X[:, block] == self.X[:1, block]).all(axis=0)
+            entries = self.X[:, block]
+            root_mean_square[block] = _root_mean_square(entries - self.centre[block])
+            is_constant[block] = (entries == entries[0]).all(axis=0)
 
         # With an intercept every constant column is useless, without one only a column of zeros.
         if self.intercept:
@@ -104,6 +100,9 @@ class Problem:
         else:
             is_useless = root_mean_square == 0.0
         unsigned_scale = np.where(is_useless, np.inf, root_mean_square)
+
+        # Dividing by a negative scale changes the sign of a column, and so of its weight: then
+        # every weight whose sign is prescribed must not be negative.
         if self.signs is None:
             return unsigned_scale
         return np.where(self.signs < 0, -unsigned_scale, unsigned_scale)
@@ -157,7 +156,7 @@ class Problem:
             return weights[:-1], float(weights[-1])
         return weights, 0.0
 
-    def original(
+    def in_original_units(
         self, support: NDArray[np.int64], weights: Floats, constant: float
     ) -> tuple[Floats, float]:
         """Convert weights on scaled columns into slopes and a bias in the units of X.
@@ -180,6 +179,16 @@ class Problem:
         if length > 0 and np.isfinite(length):
             return slopes / length, bias / length
         return slopes, bias
+
+
+def _root_mean_square(columns: Floats) -> Floats:
+    """Return √(mean of x²) of every column, (columns,), from an array (samples, columns)."""
+    # Divide by the largest entry first: squares of numbers up to 1 do not overflow. The maximum
+    # with `tiny` keeps the divisor of a column of zeros from being zero.
+    largest = np.maximum(np.abs(columns).max(axis=0), np.finfo(float).tiny)
+    relative = columns / largest
+    root: Floats = largest * np.sqrt((relative**2).mean(axis=0))
+    return root
 
 
 def make_problem(
@@ -210,9 +219,9 @@ def make_problem(
 
     pairs = contradicting_rows(problem.X, problem.y)
     if pairs:
-        first, second = pairs[0]
+        first_row, second_row = pairs[0]
         raise InputError(
-            f"Rows {first + 1} and {second + 1} of X are equal but have opposite labels, "
+            f"Rows {first_row + 1} and {second_row + 1} of X are equal but have opposite labels, "
             "so nothing separates them; remove one."
         )
     return problem

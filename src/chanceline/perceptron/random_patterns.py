@@ -24,8 +24,8 @@ def random_problem(
     Parameters
     ----------
     n : number of variables.
-    alpha, n_patterns : the number of patterns P, as P = round(alpha · n) or itself; exactly one of
-        the two must be given.
+    alpha, n_patterns : exactly one of the two must be given: the number of patterns per variable,
+        for P = round(alpha · n), or P itself.
     seed : seed of the random numbers.
     inputs : "binary" (entries ±1), "gaussian" (standard normal) or "sphere" (rows uniform on the
         sphere of radius √n).
@@ -55,18 +55,18 @@ def _number_of_patterns(n: int, alpha: float | None, n_patterns: int | None) -> 
         raise InputError(
             "Give the number of patterns either as alpha (per variable) or as n_patterns, not both."
         )
-    patterns: float
+    unrounded_number: float  # of patterns
     if alpha is not None:
-        patterns = real_number(alpha, "alpha") * n
+        unrounded_number = real_number(alpha, "alpha") * n
     else:
-        patterns = whole_number(n_patterns, "The number of patterns")
+        unrounded_number = whole_number(n_patterns, "The number of patterns")
     # α·n need not be whole. Above 0.5 it is rounded to at least one pattern.
-    if not 0.5 < patterns <= MAX_ENTRIES / n:
+    if not 0.5 < unrounded_number <= MAX_ENTRIES / n:
         raise InputError(
             f"There must be at least one pattern and at most {MAX_ENTRIES:,} numbers in all, "
-            f"but alpha·n gives {patterns:.3g} patterns of {n} variables."
+            f"but alpha·n gives {unrounded_number:.3g} patterns of {n} variables."
         )
-    return round(patterns)
+    return round(unrounded_number)
 
 
 def _fair_coins(

@@ -229,19 +229,22 @@ class ExactTable:
         """Convert weights v of the integer rows into slopes and a bias for X.
 
         The row of a sample with label y has the entry factor_j · y (x_j − centre_j) for column j,
-        and y · 2^bits for the intercept, if any. So v·row = y (Σ_j slope_j x_j + bias) with
+        and y · 2^bits for the intercept, if any. Here factor_j, a power of 2 with a sign, is
+        what turned y (x_j − centre_j) into integers (`raised_columns.factors`), and `bits` is
+        `raised_columns.bits`. So v·row = y (Σ_j slope_j x_j + bias) with
 
             slope_j = v_j · factor_j
             bias    = v_intercept · 2^bits − Σ_j slope_j · centre_j.
         """
         columns = raised_columns.columns
         column_weights = weights[: len(columns)]  # without the intercept's
-        pairs = zip(column_weights, raised_columns.factors(), strict=True)
-        slopes = [weight * factor for weight, factor in pairs]
+        factors = raised_columns.factors()
+        slopes = [weight * factor for weight, factor in zip(column_weights, factors, strict=True)]
 
         bias = Fraction(0)
         if self.problem.intercept:
-            bias = Fraction(weights[-1]) * 2**raised_columns.bits
+            intercept_weight = Fraction(weights[-1])
+            bias = intercept_weight * 2**raised_columns.bits
             for slope, column in zip(slopes, columns, strict=True):
                 bias -= slope * column.centre
         return Decision(separable=True, slopes=tuple(slopes), bias=bias)

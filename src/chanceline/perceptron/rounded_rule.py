@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from chanceline._arrays import Floats
 from chanceline.perceptron.problem import Problem
 from chanceline.perceptron.rational import Decision, ExactTable
-from chanceline.perceptron.rule import Rule, exact_product, make_rule, strictly_right
+from chanceline.perceptron.rule import Rule, exact_product, has_positive_margin, make_rule
 
 MAX_ROUNDINGS = 64  # of rational weights to doubles that are tried
 LENGTH_STEP = Fraction(1, 2**30)  # by which the length of the weights differs between them
@@ -64,22 +64,22 @@ def rule_in_doubles(
     """
     if samples is None:
         samples = np.arange(problem.n_samples)
-    rows = np.asarray(samples, dtype=np.int64)
+    samples_to_separate = np.asarray(samples, dtype=np.int64)
 
     # Columns whose weight is zero are left out of the rule.
-    has_weight = [slope != 0 for slope in decision.slopes]
+    has_weight = [slope != 0 for slope in decision.slopes]  # (k,)
     columns = np.asarray(support, dtype=np.int64)[has_weight]
-    slopes = [slope for slope in decision.slopes if slope != 0]
+    slopes = [slope for slope in decision.slopes if slope != 0]  # of these columns
     if not slopes and decision.bias == 0:
         # Without any weights every sample is on the threshold, which is an error.
-        if rows.size:
+        if samples_to_separate.size:
             return None
         return make_rule(problem.X, problem.y, columns, np.zeros(0), 0.0)
 
     # Round the weights, multiplied by a factor that gives them a length of about 1.
     inverse_length = _inverse_length([*slopes, decision.bias])
-    entries = problem.X[np.ix_(rows, columns)]
-    labels = problem.y[rows]
+    entries = problem.X[np.ix_(samples_to_separate, columns)]
+    labels = problem.y[samples_to_separate]
     for attempt in range(MAX_ROUNDINGS):
         factor = inverse_length * (1 + attempt * LENGTH_STEP)
         weights = np.array([float(slope * factor) for slope in slopes])
@@ -89,7 +89,8 @@ def rule_in_doubles(
             # The rule is made for all samples, and its errors `wrong` are counted exactly. None of
             # the errors may be among the samples to separate.
             rule = make_rule(problem.X, problem.y, columns, weights, bias)
-            if not np.isin(rule.wrong, rows).any():
+            is_error_to_avoid = np.isin(rule.wrong, samples_to_separate)
+            if not is_error_to_avoid.any():
                 return rule
     return None
 
@@ -102,7 +103,7 @@ def _separating_bias(
     The bias of the exact weights, rounded, is tried first. If it fails and the rule has an
     intercept, the bias may be any other. `entries` are the x_μ, (samples, columns).
     """
-    if strictly_right(entries, labels, weights, rounded_bias).all():
+    if has_positive_margin(entries, labels, weights, rounded_bias).all():
         return rounded_bias
     if intercept:
         return _bias_between(entries, labels, weights)
@@ -143,13 +144,13 @@ def _bias_between(entries: Floats, labels: Floats, weights: Floats) -> float | N
     if not lower_limits or not upper_limits:
         return None
 
-    lower = max(lower_limits)
-    upper = min(upper_limits)
-    if lower >= upper:
+    lower_limit = max(lower_limits)
+    upper_limit = min(upper_limits)
+    if lower_limit >= upper_limit:
         return None
 
     # The limits are fractions: rounding to a double may move their middle outside.
-    middle = float((lower + upper) / 2)
-    if lower < Fraction(middle) < upper:
+    middle = float((lower_limit + upper_limit) / 2)
+    if lower_limit < Fraction(middle) < upper_limit:
         return middle
     return None

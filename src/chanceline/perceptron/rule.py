@@ -72,7 +72,7 @@ def make_rule(
     weights, bias : (k,) weights and the intercept, in the units of X.
     """
     entries = X[:, support]
-    is_right = strictly_right(entries, y, weights, bias)
+    is_right = has_positive_margin(entries, y, weights, bias)
     margins = y * (entries @ weights + bias)
     return Rule(
         support=support,
@@ -83,8 +83,10 @@ def make_rule(
     )
 
 
-def strictly_right(entries: Floats, y: Floats, weights: Floats, bias: float) -> NDArray[np.bool_]:
-    """Whether y_μ(x_μ·w + b) > 0 for every sample, decided exactly; shape (samples,).
+def has_positive_margin(
+    entries: Floats, y: Floats, weights: Floats, bias: float
+) -> NDArray[np.bool_]:
+    """Whether the margin y_μ(x_μ·w + b) of each sample is positive, decided exactly: (samples,).
 
     The margins are computed in floating point. Those so near to zero that rounding could change
     their sign are computed again in rational arithmetic.
@@ -94,7 +96,7 @@ def strictly_right(entries: Floats, y: Floats, weights: Floats, bias: float) -> 
     weights, bias : (columns,) w, and b.
     """
     margins = y * (entries @ weights + bias)
-    is_right = margins > 0
+    is_positive = margins > 0
 
     # The rounding error of a sum of n products is below n·eps/(1 − n·eps) times the sum of their
     # absolute values. The bias is one more term, and one more is counted for safety. The factor 4
@@ -105,10 +107,11 @@ def strictly_right(entries: Floats, y: Floats, weights: Floats, bias: float) -> 
     is_doubtful = np.abs(margins) <= largest_rounding
 
     # Decide the doubtful samples in fractions.
-    for i in np.flatnonzero(is_doubtful):
-        score = exact_product(entries[i].tolist(), weights.tolist()) + Fraction(bias)
-        is_right[i] = score * int(y[i]) > 0
-    return is_right
+    for sample in np.flatnonzero(is_doubtful):
+        product = exact_product(entries[sample].tolist(), weights.tolist())  # x_μ·w
+        exact_margin = int(y[sample]) * (product + Fraction(bias))
+        is_positive[sample] = exact_margin > 0
+    return is_positive
 
 
 def exact_product(left: Sequence[float], right: Sequence[float]) -> Fraction:
@@ -139,7 +142,7 @@ def scaled_rule(
         is_used = weights != 0
         support = support[is_used]
         weights = weights[is_used]
-    slopes, bias = problem.original(support, weights, constant)
+    slopes, bias = problem.in_original_units(support, weights, constant)
     return make_rule(problem.X, problem.y, support, slopes, bias)
 
 

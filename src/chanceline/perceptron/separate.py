@@ -63,9 +63,11 @@ def separate(
     columns = check_support(support, problem.n_features)
     n_weights = columns.size + problem.n_unpenalized  # with that of the intercept
     if n_weights == 0:
-        # All rows are empty, so that any multipliers prove that nothing separates: a single 1 will
-        # do.
-        return _rule_without_weights(problem, columns, multipliers=np.eye(problem.n_samples)[0])
+        # All rows are empty, so that any multipliers prove that nothing separates: a 1 for the
+        # first sample will do.
+        any_multipliers = np.zeros(problem.n_samples)
+        any_multipliers[0] = 1.0
+        return _rule_without_weights(problem, columns, any_multipliers)
 
     margin = margin_on(problem, columns)
     multipliers = margin.multipliers / margin.multipliers.sum()
@@ -177,12 +179,13 @@ def is_refuted(problem: Problem, support: NDArray[np.int64], margin: Margin) -> 
     nonnegative = problem.nonnegative_on(support)
     multipliers = margin.multipliers / margin.multipliers.sum()
     sign_multipliers = _sign_multipliers(rows, nonnegative, multipliers)
-    if _is_refuted_with_rounding(
+    is_proven_with_rounding = _is_refuted_with_rounding(
         rows,
         nonnegative=nonnegative,
         multipliers=multipliers,
         sign_multipliers=sign_multipliers,
-    ):
+    )
+    if is_proven_with_rounding:
         return True
     integers = integer_columns(problem, support)
     return _is_refuted_in_integers(

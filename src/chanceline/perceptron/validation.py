@@ -92,9 +92,9 @@ def check_magnitudes(X: NDArray[np.float64], names: Sequence[str]) -> None:
     largest_magnitude = np.maximum(X.max(axis=0), -X.min(axis=0)).astype(float)  # (features,)
     is_too_large = largest_magnitude > MAX_MAGNITUDE
     is_too_small = (largest_magnitude > 0) & (largest_magnitude < 1 / MAX_MAGNITUDE)
-    refused = np.flatnonzero(is_too_large | is_too_small)
-    if refused.size:
-        column = refused[0]
+    refused_columns = np.flatnonzero(is_too_large | is_too_small)
+    if refused_columns.size:
+        column = refused_columns[0]
         raise InputError(
             f"the largest value of column {names[column]!r} of X is "
             f"{largest_magnitude[column]:.3g}, "
@@ -119,29 +119,34 @@ def as_numbers(X: ArrayLike) -> NDArray[np.float64]:
     """
     if np.ma.is_masked(X):
         raise InputError("X must be a plain matrix: fill masked values.")
-    refusal = InputError(
+    not_real_numbers = InputError(
         "X must be a matrix of numbers only, real ones; "
         "turn text columns into indicators or leave them out."
     )
+    raw: NDArray[Any]
     try:
-        raw: NDArray[Any] = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+        if hasattr(X, "toarray"):  # a sparse matrix
+            raw = X.toarray()
+        else:
+            raw = np.asarray(X)
     except NOT_CONVERTIBLE:
-        raise refusal from None
+        raise not_real_numbers from None
     # NumPy would silently convert complex numbers (kind c), time spans (m) and dates (M).
     if raw.dtype.kind in "cmM":
-        raise refusal
+        raise not_real_numbers
 
     n_columns = 0
     if raw.ndim > 0:
         n_columns = raw.shape[-1]
     dtype = working_precision([raw.dtype], n_columns)
     # A read-only array needs no copy: nobody can change its values later.
-    if raw.dtype == dtype and raw.flags.c_contiguous and not raw.flags.writeable:
+    has_right_form = raw.dtype == dtype and raw.flags.c_contiguous
+    if has_right_form and not raw.flags.writeable:
         return raw
     try:
         return np.array(raw, dtype=dtype, order="C")
     except NOT_CONVERTIBLE:
-        raise refusal from None
+        raise not_real_numbers from None
 
 
 def working_precision(dtypes: Iterable[Any], n_columns: int) -> np.dtype[Any]:
@@ -172,10 +177,10 @@ def check_labels(y: ArrayLike, shape: tuple[int, ...], min_classes: int = 1) -> 
     classes: NDArray[Any] = np.unique(labels)
     # A single class is refused only if `min_classes` is 2, so the message is right in this case.
     if not min_classes <= len(classes) <= 2:
-        shown = ", ".join(str(value) for value in classes[:MAX_CLASSES_SHOWN])
+        classes_shown = ", ".join(str(value) for value in classes[:MAX_CLASSES_SHOWN])
         if len(classes) > MAX_CLASSES_SHOWN:
-            shown += ", …"
-        raise InputError(f"y must have two classes, but has {len(classes)} ({shown}).")
+            classes_shown += ", …"
+        raise InputError(f"y must have two classes, but has {len(classes)} ({classes_shown}).")
 
     if len(classes) == 1:
         label = 1.0
@@ -229,13 +234,13 @@ def find_features(features: Sequence[int | str], names: Sequence[str]) -> NDArra
         raise InputError(
             "name at least one feature in a list, or leave the features out to search."
         )
-    index_of = {name: j for j, name in enumerate(names)}
+    index_of_name = {name: index for index, name in enumerate(names)}
     indices = []
     for feature in features:
         if isinstance(feature, str):
-            if feature not in index_of:
+            if feature not in index_of_name:
                 raise _unknown_feature(feature, names)
-            indices.append(index_of[feature])
+            indices.append(index_of_name[feature])
         else:
             indices.append(whole_number(feature, "a feature's number", at_most=len(names) - 1))
     if len(set(indices)) < len(indices):

@@ -58,16 +58,18 @@ def compare_with_majority(
     n_positive = int(np.count_nonzero(positive))
     n_negative = len(positive) - n_positive
     if n_positive == n_negative:
-        won = float(np.sum(1 - errors))
-        lost = float(np.sum(errors))
+        n_won = float(np.sum(1 - errors))
+        n_lost = float(np.sum(errors))
     else:
         in_smaller_class = positive
         if n_negative < n_positive:
             in_smaller_class = ~positive
-        won = float(np.sum(1 - errors[in_smaller_class]))
-        lost = float(np.sum(errors[~in_smaller_class]))
-    pvalue = sign_test(won * independent_share, lost * independent_share)
-    return MajorityComparison(won, lost, pvalue)
+        n_won = float(np.sum(1 - errors[in_smaller_class]))
+        n_lost = float(np.sum(errors[~in_smaller_class]))
+
+    # Dependent samples count less in the test.
+    pvalue = sign_test(n_won * independent_share, n_lost * independent_share)
+    return MajorityComparison(n_won, n_lost, pvalue)
 
 
 def sign_test(won: float, lost: float) -> float:

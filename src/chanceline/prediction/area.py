@@ -66,7 +66,7 @@ def cross_validated_area_interval(
 def area_interval_of_blocks(
     area: float, block_sizes: Sequence[tuple[float, float]], confidence: float = CONFIDENCE
 ) -> tuple[float, float]:
-    """Interval of a true area under the curve, if samples were only compared within blocks.
+    """Interval of a true area under the curve, if samples were only compared within blocks (sites).
 
     The interval holds every true area A from which the estimate Â is no farther than
 

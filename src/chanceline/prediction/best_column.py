@@ -17,7 +17,8 @@ MAX_RANKED = 8
 def best_single_column(columns: Floats, target: Floats, max_columns: int) -> list[Ints]:
     """A path of two supports: no column, and the one column most correlated with the target.
 
-    The correlation of a column is that of its values or that of its ranks, whichever is larger.
+    A support is a set of columns, and a path is a list of growing supports. The correlation of a
+    column is that of its values or that of its ranks, whichever is larger.
 
     Parameters
     ----------

@@ -150,23 +150,23 @@ def choose_from(table: LossTable) -> Choice:
     is_dense = table.is_of(Family.DENSE)
     is_empty = ~is_dense & (table.n_features == 0)
     is_small = ~is_dense & (table.n_features > 0)
-    best_empty = table.best_among(is_empty)
-    candidate_without_features = table.candidates[best_empty]
+    row_without_features = table.best_among(is_empty)
+    candidate_without_features = table.candidates[row_without_features]
     if not is_small.any():
         return Choice(extent=Extent.NONE, none=candidate_without_features)
 
     # The small set to take (its row in the table), and the dense rules to average, if there are
     # any.
-    small_set = typical_small_set(table, is_small)
+    small_set_row = typical_small_set(table, is_small)
     dense_candidates = averaged_dense_rules(table, is_dense)
 
     # How much more the best candidate without features loses than the best of all.
-    best = int(table.mean_losses.argmin())
-    loss_without_features = table.difference(best_empty, best)
-    if not loss_without_features.exceeds(EMPTY_MODEL_SE):
+    best_row = int(table.mean_losses.argmin())
+    excess_without_features = table.difference(row_without_features, best_row)
+    if not excess_without_features.exceeds(EMPTY_MODEL_SE):
         extent = Extent.NONE
     elif dense_candidates and needs_many_features(
-        table, is_small=is_small, is_dense=is_dense, small_set=small_set
+        table, is_small=is_small, is_dense=is_dense, small_set=small_set_row
     ):
         extent = Extent.MANY
     else:
@@ -174,7 +174,7 @@ def choose_from(table: LossTable) -> Choice:
     return Choice(
         extent=extent,
         none=candidate_without_features,
-        few=table.candidates[small_set],
+        few=table.candidates[small_set_row],
         many=dense_candidates,
     )
 

@@ -124,8 +124,8 @@ def finite_numbers(columns: Any, names: Sequence[str]) -> Floats:
         # NumPy's error does not say where the text is. Converted one by one, the column at fault
         # raises an error with its name; if no column does, NumPy's own error is raised again.
         transposed = np.array(columns, dtype=object).T
-        for name, column in zip(names, transposed, strict=True):
-            real_numbers(column, name, role="column")
+        for name, values in zip(names, transposed, strict=True):
+            real_numbers(values, name, role="column")
         raise
     if not np.isfinite(numbers).all():
         row, column = np.argwhere(~np.isfinite(numbers))[0]

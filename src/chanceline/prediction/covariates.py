@@ -35,7 +35,7 @@ REACH = 3.0
 # Levels that a sentence lists.
 MAX_LISTED_LEVELS = 8
 # What a sentence says of cells that cannot be used.
-MISSING = "has missing or infinite values; fill them in or leave those rows out."
+HAS_GAPS = "has missing or infinite values; fill them in or leave those rows out."
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,10 @@ class Category:
         codes = []
         for row, category in enumerate(categories):
             if category not in code_of_level:
-                levels = listed(self.levels, MAX_LISTED_LEVELS)
+                levels_shown = listed(self.levels, MAX_LISTED_LEVELS)
                 raise InputError(
                     f"covariate {self.name!r} has the category {category!r} in row {row + 1}, "
-                    f"which the training samples did not have; they had {levels}."
+                    f"which the training samples did not have; they had {levels_shown}."
                 )
             codes.append(code_of_level[category])
         return np.array(codes, dtype=np.int64)
@@ -312,7 +312,7 @@ def without_missing(values: Values, name: str, role: str = "covariate") -> Value
     name, role : what a sentence calls them: covariate 'age'
     """
     if pd.isna(values).any():
-        raise InputError(f"{role} {name!r} {MISSING}")
+        raise InputError(f"{role} {name!r} {HAS_GAPS}")
     if values.dtype.kind == "O":
         values = np.array(values.tolist())
     return values
@@ -338,7 +338,7 @@ def real_numbers(values: Values, name: str, role: str = "covariate") -> Floats:
         culprit = f"{shown(cells[row])} in row {row + 1}"
         raise InputError(f"{role} {name!r} must hold numbers, but has {culprit}.") from None
     if not np.isfinite(numbers).all():
-        raise InputError(f"{role} {name!r} {MISSING}")
+        raise InputError(f"{role} {name!r} {HAS_GAPS}")
     return numbers
 
 

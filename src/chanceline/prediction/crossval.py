@@ -26,8 +26,8 @@ from chanceline.prediction.covariates import CovariateEncoder
 from chanceline.prediction.held_out import (
     HeldOutScores,
     deal_outer_folds,
-    hold_out,
     outer_folds,
+    score_held_out_samples,
 )
 from chanceline.prediction.interval import cross_validated_interval, independent_samples
 from chanceline.prediction.losses import LossDifference, paired_difference
@@ -166,12 +166,13 @@ def expected_error(  # noqa: PLR0913
     if not has_enough_units(samples):
         return None
 
-    # Scores of all samples by rules made without them.
+    # Scores of all samples by rules made without them. The user numbers features as columns of the
+    # table; the samples have the columns of the pool alone, which are numbered anew.
     choice_in_table = check_feature_choice(pooled.n_features, features, max_features)
     choice = pooled.choice_in_pool(choice_in_table)
     if samples.X.size <= MIN_SIZE_FOR_PROCESSES:
         n_jobs = 1  # starting processes would take longer than the work
-    held_out = hold_out(samples, choice, seed, n_jobs=n_jobs)
+    held_out = score_held_out_samples(samples, choice, seed, n_jobs=n_jobs)
 
     # The error of rules on covariates alone, to compare with.
     covariates_rate = None
@@ -199,7 +200,7 @@ def has_enough_units(samples: Samples) -> bool:
 def error_rate_of_covariates(samples: Samples, seed: int) -> float:
     """The cross-validated error of rules on covariates alone."""
     no_features = FeatureChoice(named=np.zeros(0, dtype=np.int64))
-    held_out = hold_out(samples, no_features, seed)
+    held_out = score_held_out_samples(samples, no_features, seed)
     return float(mean_errors(held_out.to_use, samples).mean())
 
 
@@ -208,9 +209,9 @@ def summarize_scores(
 ) -> ExpectedError:
     """Estimate errors and the area under the curve, with intervals, by the scores held out.
 
-    Intervals count fewer samples than there are. Samples of one unit (a group, say) tell the same
-    in part: together the samples are worth `n_independent`. Only a fixed share of these is counted,
-    because every fold has another rule.
+    Intervals count fewer samples than there are. The samples of one unit (a group, say) are not
+    independent: all samples together are worth `n_independent` independent ones. Only a fixed share
+    of these is counted, because every fold has another rule.
 
     Parameters
     ----------
@@ -281,8 +282,11 @@ class FewAndMany(NamedTuple):
 def compare_few_with_many(held_out: HeldOutScores, samples: Samples) -> FewAndMany:
     """Compare the errors of rules on few features with those of rules on many.
 
-    Either kind is judged only if every fold has such a rule; else its scores are None in
-    `held_out`, and its error is None in the result.
+    In each fold of the cross-validation, which is repeated several times, the procedure may make
+    one rule of either kind. A kind is judged only if every fold has such a rule; else its scores
+    are None in `held_out`, and its error is None in the result. So is the mean difference of the
+    errors unless both kinds are judged. Its standard error treats the samples of one unit (a
+    patient, say) as dependent.
     """
     few_errors = None  # share of the repeats in which each sample is classified wrongly, (samples,)
     few_rate = None

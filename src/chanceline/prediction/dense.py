@@ -97,10 +97,11 @@ def fit_links(samples: Samples, scores: Floats) -> tuple[Floats, Floats]:
     spreads = np.maximum(scores.std(axis=1, keepdims=True), NEGLIGIBLE)  # (rules, 1)
     standardized_scores = scores / spreads
 
-    # One regression for each rule; designs are (rules, samples, nuisance + 1).
-    designs = np.stack(
-        [np.column_stack([samples.nuisance, rule_scores]) for rule_scores in standardized_scores]
-    )
+    # One regression for each rule; its design has the nuisance columns and the rule's scores.
+    designs_of_rules = []
+    for rule_scores in standardized_scores:
+        designs_of_rules.append(np.column_stack([samples.nuisance, rule_scores]))
+    designs = np.stack(designs_of_rules)  # (rules, samples, nuisance + 1)
     # Weights are (rules, penalties, nuisance + 1), here with a single penalty.
     weights_by_penalty = fit_ridge_logistic(
         designs=designs,
@@ -151,14 +152,15 @@ def out_of_fold_dense_scores(folds: InnerFolds, sizes: Sequence[int]) -> Floats:
 
         # The support (the columns used) of each size begins with that of the size before. So the
         # columns of the largest support, in this order, hold those of every rule.
-        held_out = ~folds.training[fold]
+        is_held_out = ~folds.training[fold]
+        samples_held_out = samples.take(is_held_out)
         largest_support = rules_of_sizes[-1].support
-        columns = scaled_columns(samples.take(held_out), folds.scales[fold], largest_support)
+        columns = scaled_columns(samples_held_out, folds.scales[fold], largest_support)
         scores_of_sizes = []
         for rules in rules_of_sizes:
             columns_of_size = columns[:, : len(rules.support)]  # (held out, support)
             scores_of_sizes.append(rules.weights @ columns_of_size.T)  # (penalties, held out)
-        scores[:, held_out] = np.vstack(scores_of_sizes)
+        scores[:, is_held_out] = np.vstack(scores_of_sizes)
     return scores
 
 
@@ -304,7 +306,9 @@ def solve_all_penalties(gram: Floats, right_side: Floats) -> Floats:
     for row, penalty in enumerate(DENSE_PENALTIES):
         penalized = gram.astype(float)  # a copy, as the next line changes it
         penalized[diagonal, diagonal] += penalty * mean_eigenvalue
-        # LAPACK's solver for positive definite matrices takes half the time of a general one.
+        # LAPACK's solver for positive definite matrices takes half the time of a general one. The
+        # matrix is positive definite because of λ > 0, so `_info`, which reports that it is not,
+        # need not be looked at.
         _factor, solution, _info = dposv(penalized, right_side)
         solutions[row] = solution
     return solutions

@@ -52,26 +52,27 @@ def join_units(group_of_sample: Ints, block_of_sample: Ints) -> Ints:
     group_of_sample : number of every sample's group, 0, 1, …, (samples,)
     block_of_sample : number of every sample's block, 0, 1, …, (samples,)
     """
-    is_whole = blocks_held_out_whole(block_of_sample)  # (blocks,)
-    if not is_whole.any():
+    is_held_out_whole = blocks_held_out_whole(block_of_sample)  # (blocks,)
+    if not is_held_out_whole.any():
         return group_of_sample
 
     # A graph in which blocks held out whole connect the groups that have samples in them. Each of
     # its connected components is a unit.
-    in_whole_block = is_whole[block_of_sample]  # (samples,)
+    in_whole_block = is_held_out_whole[block_of_sample]  # (samples,)
     component_of_group = connected_groups(group_of_sample, block_of_sample, in_whole_block)
     component_of_sample = component_of_group[group_of_sample]
 
     # Groups may connect nearly all blocks with each other, as patients connect the days on which
-    # they were seen. Then there are too few components to deal to folds: if they are less than half
-    # as many as the folds, or as these blocks, blocks are split after all, and groups are units.
-    n_whole = int(np.count_nonzero(is_whole))
+    # they were seen. Then there are too few components to deal to folds. If the components are
+    # fewer than half the folds, or than half the blocks held out whole (whichever is less), blocks
+    # are split after all, and groups are units.
+    n_whole_blocks = int(np.count_nonzero(is_held_out_whole))
     n_components = len(np.unique(component_of_sample[in_whole_block]))
-    if n_components < min(N_OUTER_FOLDS, n_whole) / 2:
+    if n_components < min(N_OUTER_FOLDS, n_whole_blocks) / 2:
         return group_of_sample
 
     # If every block is a unit by itself, units have the numbers of the blocks.
-    if is_whole.all() and n_components == n_whole:
+    if is_held_out_whole.all() and n_components == n_whole_blocks:
         return block_of_sample
     return component_of_sample
 
@@ -123,11 +124,11 @@ def deal_to_folds(
     """A fold for every sample, (samples,); units are dealt to folds in turn, as cards to players.
 
     A unit is a set of samples that stay in one fold. Units are dealt class by class, within a class
-    block by block, and within a block in random order. Both classes begin with fold 0, so that
-    a fold with one more positive unit than others tends to have one more negative unit too: then
-    the classes are balanced alike in all folds. Units with samples of both classes continue where
-    the larger class ended. For example, three folds get four negative units, two positive units and
-    two units of both classes in this way:
+    block by block (a block is a site, say), and within a block in random order. Both classes begin
+    with fold 0: a fold with one more positive unit than others tends to have one more negative unit
+    too, so that the classes have nearly the same shares in all folds. Units with samples of both
+    classes continue where the larger class ended. For example, three folds get four negative units,
+    two positive units and two units of both classes in this way:
 
         negative 0 1 2 0,    positive 0 1,    both 1 2.
 
@@ -153,17 +154,19 @@ def deal_to_folds(
     ordered_class = unit_class[order]
 
     # The position of every unit among those of its class, 0, 1, …, in the order of dealing. Classes
-    # are sorted, so that `searchsorted` tells where each begins.
+    # are sorted, so that `searchsorted` tells for every unit where its class begins.
     start_of_class = np.searchsorted(ordered_class, ordered_class, side="left")  # (units,)
-    position = np.arange(n_units) - start_of_class
+    position_in_class = np.arange(n_units) - start_of_class
 
     # Units of both classes continue where the larger class ended.
     n_negative = np.count_nonzero(unit_class < 0)
     n_positive = np.count_nonzero(unit_class > 0)
-    position[ordered_class == 0] += max(n_negative, n_positive)
+    is_of_both = ordered_class == 0
+    position_in_class[is_of_both] += max(n_negative, n_positive)
 
+    # From the order of dealing back to the numbers of the units, then to the samples.
     fold_of_unit = np.empty(n_units, dtype=np.int64)
-    fold_of_unit[order] = position % n_folds
+    fold_of_unit[order] = position_in_class % n_folds
     return fold_of_unit[unit_of_sample]
 
 

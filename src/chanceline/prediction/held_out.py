@@ -70,7 +70,7 @@ class HeldOutScores:
         return int(self.fold_of_sample.max()) + 1
 
 
-def hold_out(
+def score_held_out_samples(
     samples: Samples,
     choice: FeatureChoice,
     seed: int,
@@ -99,11 +99,15 @@ def hold_out(
         common=(samples, fold_of_sample, choice, seed),
         n_jobs=n_jobs,
     )
-    return collect_folds(fold_of_sample, dict(zip(folds, scores_of_folds, strict=True)))
+    scores_by_fold = dict(zip(folds, scores_of_folds, strict=True))
+    return collect_folds(fold_of_sample, scores_by_fold)
 
 
 def deal_outer_folds(samples: Samples, seed: int, n_repeats: int = N_OUTER_REPEATS) -> Ints:
-    """The fold that each sample is held out in, (repeats, samples); parameters as in `hold_out`."""
+    """The fold that each sample is held out in, (repeats, samples).
+
+    Parameters as in `score_held_out_samples`.
+    """
     return np.stack(
         [
             samples.assign_folds(N_OUTER_FOLDS, [seed, Stream.OUTER_FOLDS, repeat])
@@ -132,15 +136,15 @@ def score_fold(
     choice : which features the rules may have
     seed : of all random numbers; every fold of every repeat makes its own seed from it
     """
-    held_out = fold_of_sample[task.repeat] == task.fold
+    is_held_out = fold_of_sample[task.repeat] == task.fold
     rules = train(
         samples,
-        training=~held_out,
+        training=~is_held_out,
         features=choice,
         seed=[seed, Stream.OUTER_TRAINING, task.repeat, task.fold],
         n_repeats=n_fold_repeats(samples.X.size),
     )
-    samples_held_out = samples.take(held_out)
+    samples_held_out = samples.take(is_held_out)
 
     def scores_of(rule: TrainedRule | None) -> Floats | None:
         """Scores of the samples held out, by a rule that may not exist."""
@@ -156,7 +160,9 @@ def score_fold(
     )
 
 
-def collect_folds(fold_of_sample: Ints, scored: dict[OuterFold, FoldScores]) -> HeldOutScores:
+def collect_folds(
+    fold_of_sample: Ints, scores_by_fold: dict[OuterFold, FoldScores]
+) -> HeldOutScores:
     """Put the scores of all folds in the order of the samples, (repeats, samples).
 
     There are scores of up to three rules: the rule that the procedure takes (`to_use`), and those
@@ -165,12 +171,12 @@ def collect_folds(fold_of_sample: Ints, scored: dict[OuterFold, FoldScores]) -> 
     Parameters
     ----------
     fold_of_sample : the fold of every sample in every repeat, (repeats, samples)
-    scored : for every fold of every repeat the scores of the samples held out in it
+    scores_by_fold : for every fold of every repeat the scores of the samples held out in it
     """
     to_use_by_fold = {}
     few_by_fold = {}
     many_by_fold = {}
-    for fold, scores in scored.items():
+    for fold, scores in scores_by_fold.items():
         to_use_by_fold[fold] = scores.to_use
         if scores.few is not None:
             few_by_fold[fold] = scores.few
@@ -178,17 +184,17 @@ def collect_folds(fold_of_sample: Ints, scored: dict[OuterFold, FoldScores]) -> 
             many_by_fold[fold] = scores.many
 
     scores_of_few = None
-    if len(few_by_fold) == len(scored):
+    if len(few_by_fold) == len(scores_by_fold):
         scores_of_few = _in_order_of_samples(fold_of_sample, few_by_fold)
     scores_of_many = None
-    if len(many_by_fold) == len(scored):
+    if len(many_by_fold) == len(scores_by_fold):
         scores_of_many = _in_order_of_samples(fold_of_sample, many_by_fold)
     return HeldOutScores(
         fold_of_sample=fold_of_sample,
         to_use=_in_order_of_samples(fold_of_sample, to_use_by_fold),
         few=scores_of_few,
         many=scores_of_many,
-        n_features=tuple(scores.n_features for scores in scored.values()),
+        n_features=tuple(scores.n_features for scores in scores_by_fold.values()),
     )
 
 

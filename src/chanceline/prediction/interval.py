@@ -88,15 +88,16 @@ def independent_samples(values: Floats, unit_of_sample: Ints) -> float:
     if n_units == 1:
         return 1.0
 
-    sizes = np.bincount(unit_number)  # m_u, (units,)
-    mean_size = float(np.sum(sizes**2)) / n_samples  # m
+    unit_sizes = np.bincount(unit_number)  # m_u, (units,)
+    mean_size = float(np.sum(unit_sizes**2)) / n_samples  # m
     n_if_fully_correlated = n_samples / mean_size
     correlation = correlation_within_units(values, unit_number)  # ρ
 
     t_of_samples = stdtrit(n_samples - 1, UPPER_QUANTILE)
     t_of_units = stdtrit(n_units - 1, UPPER_QUANTILE)
     correction = (t_of_samples / t_of_units) ** 2  # c
-    n_effective = correction * n_samples / (1 + (mean_size - 1) * correlation)
+    design_effect = 1 + (mean_size - 1) * correlation
+    n_effective = correction * n_samples / design_effect
     return max(n_if_fully_correlated, float(n_effective))
 
 
@@ -118,18 +119,18 @@ def correlation_within_units(values: Floats, unit_of_sample: Ints) -> float:
         units, and fewer units than samples
     """
     n_samples = len(values)
-    sizes = np.bincount(unit_of_sample)  # m_u, (units,)
-    n_units = len(sizes)
-    unit_means = np.bincount(unit_of_sample, weights=values) / sizes
+    unit_sizes = np.bincount(unit_of_sample)  # m_u, (units,)
+    n_units = len(unit_sizes)
+    unit_means = np.bincount(unit_of_sample, weights=values) / unit_sizes
 
     squares_within = np.sum((values - unit_means[unit_of_sample]) ** 2)
-    squares_between = np.sum(sizes * (unit_means - values.mean()) ** 2)
+    squares_between = np.sum(unit_sizes * (unit_means - values.mean()) ** 2)
     mean_square_within = squares_within / (n_samples - n_units)  # w
     mean_square_between = squares_between / (n_units - 1)
 
-    effective_size = (n_samples - np.sum(sizes**2) / n_samples) / (n_units - 1)  # m₀
+    effective_size = (n_samples - np.sum(unit_sizes**2) / n_samples) / (n_units - 1)  # m₀
     variance_of_units = max(0.0, (mean_square_between - mean_square_within) / effective_size)  # v
-    total = variance_of_units + mean_square_within
-    if total == 0:
+    total_variance = variance_of_units + mean_square_within
+    if total_variance == 0:
         return 1.0
-    return float(variance_of_units / total)
+    return float(variance_of_units / total_variance)

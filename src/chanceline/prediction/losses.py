@@ -138,9 +138,9 @@ class LossTable:
         if np.all(excess_losses == 0):
             return np.ones(len(indices))
 
-        # The unit is the median standard error of the differences, the same for all candidates. By
-        # its own, tiny standard error a candidate nearly identical to the best one would seem far
-        # away from it.
+        # Distances are measured in `width` times the median standard error of the differences, the
+        # same unit for all candidates. By its own standard error, which is tiny, a candidate nearly
+        # identical to the best one would seem far away from it.
         standard_errors = [
             difference.standard_error
             for index, difference in zip(indices, differences, strict=True)
@@ -160,7 +160,8 @@ def mean_loss_table(
 
     A repeat is one such assignment. A candidate is the same in two repeats if its identity (family,
     number of features and penalty) is the same. Only candidates of all repeats are listed: in some
-    repeats the path of features ends before it reaches the size of a candidate.
+    repeats the path of features ends before it reaches the size of a candidate. A unit is a set of
+    dependent samples, such as those of a patient.
 
     Parameters
     ----------
@@ -171,19 +172,24 @@ def mean_loss_table(
     # For each repeat a dictionary from a candidate's identity to its row among the probabilities.
     rows_of_repeats = []
     for scored in repeats:
-        rows = {candidate.identity: row for row, candidate in enumerate(scored.candidates)}
-        rows_of_repeats.append(rows)
+        row_of_identity = {
+            candidate.identity: row for row, candidate in enumerate(scored.candidates)
+        }
+        rows_of_repeats.append(row_of_identity)
 
     candidates = []
-    mean_losses = []  # of each candidate (samples,)
+    mean_losses = []  # for each candidate an array (samples,)
     for identity in rows_of_repeats[0]:
-        is_in_all_repeats = all(identity in rows for rows in rows_of_repeats)
+        is_in_all_repeats = all(identity in row_of_identity for row_of_identity in rows_of_repeats)
         if not is_in_all_repeats:
             continue
+
+        # The candidate in each repeat, and its losses. (Dense candidates of one identity differ in
+        # their links.)
         candidate_of_repeats = []
         losses_of_repeats = []
-        for scored, rows in zip(repeats, rows_of_repeats, strict=True):
-            row = rows[identity]
+        for scored, row_of_identity in zip(repeats, rows_of_repeats, strict=True):
+            row = row_of_identity[identity]
             candidate_of_repeats.append(scored.candidates[row])
             losses_of_repeats.append(brier_losses(scored.probabilities[row], positive))
         candidates.append(mean_candidate(candidate_of_repeats))

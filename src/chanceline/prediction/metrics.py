@@ -49,11 +49,12 @@ def best_threshold(scores: Floats, labels: Floats) -> Threshold:
     lower_ends = np.append(lowest, sorted_scores)
     is_wide_enough = widths > RELATIVE_GAP * np.abs(scores).max(initial=1.0)
 
-    # The errors of a threshold in each gap.
+    # The errors of a threshold in each gap; infinitely many where the gap is too narrow.
     errors = sweep.errors
-    best = int(np.where(is_wide_enough, errors, np.inf).argmin())
-    middle = lower_ends[best] + widths[best] / 2
-    return Threshold(value=float(middle), errors=int(errors[best]))
+    errors_if_wide_enough = np.where(is_wide_enough, errors, np.inf)
+    best_gap = int(errors_if_wide_enough.argmin())
+    middle = lower_ends[best_gap] + widths[best_gap] / 2
+    return Threshold(value=float(middle), errors=int(errors[best_gap]))
 
 
 def error_indicators(scores: Floats, labels: Floats) -> Floats:

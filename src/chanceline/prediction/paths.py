@@ -52,8 +52,8 @@ def least_angle_path(columns: Floats, target: Floats, max_columns: int) -> list[
     # and the column with the largest product joins.
     n_samples = len(columns)
     products = products_with(columns, target)
-    joining = int(np.abs(products).argmax())
-    common_product = float(np.abs(products[joining]))  # C
+    joining_column = int(np.abs(products).argmax())
+    common_product = float(np.abs(products[joining_column]))  # C
     negligible = ROUNDING * common_product
     # A column whose product sinks just as C does, up to this, is a copy of the support's columns.
     copy_tolerance = COPY_TOLERANCE[columns.dtype]
@@ -62,7 +62,7 @@ def least_angle_path(columns: Floats, target: Floats, max_columns: int) -> list[
     for _ in range(min(max_columns, n_samples - 1)):
         if common_product <= negligible:
             break
-        support = np.append(support, joining)
+        support = np.append(support, joining_column)
         supports.append(support)
 
         # How fast every column's product sinks when C sinks at rate 1; and how far C must sink
@@ -70,10 +70,10 @@ def least_angle_path(columns: Floats, target: Floats, max_columns: int) -> list[
         rates = equiangular_rates(columns, support, np.sign(products[support]))
         steps = steps_until_joining(products, rates, common_product, copy_tolerance)
         steps[support] = np.inf
-        joining = int(steps.argmin())
+        joining_column = int(steps.argmin())
 
         # Move until the next column joins, but no farther than C = 0, the least-squares fit.
-        step = min(common_product, float(steps[joining]))
+        step = min(common_product, float(steps[joining_column]))
         products = products - step * rates
         common_product = common_product - step
     return supports
@@ -118,17 +118,17 @@ def steps_until_joining(
     copy_tolerance : a smaller divisor counts as vanishing
     """
     # `np.where` computes both branches: the floors only avoid divisions by zero in unused entries.
-    with_same_sign = np.where(
-        rates < 1 - copy_tolerance,
-        (common_product - products) / np.maximum(1 - rates, copy_tolerance),
-        np.inf,
-    )
-    with_opposite_sign = np.where(
-        rates > copy_tolerance - 1,
-        (common_product + products) / np.maximum(1 + rates, copy_tolerance),
-        np.inf,
-    )
-    return np.minimum(with_same_sign, with_opposite_sign)
+
+    # The γ at which the product equals C − γ.
+    can_reach_positive = rates < 1 - copy_tolerance
+    divisors = np.maximum(1 - rates, copy_tolerance)
+    steps_to_positive = np.where(can_reach_positive, (common_product - products) / divisors, np.inf)
+
+    # The γ at which the product equals −(C − γ).
+    can_reach_negative = rates > copy_tolerance - 1
+    divisors = np.maximum(1 + rates, copy_tolerance)
+    steps_to_negative = np.where(can_reach_negative, (common_product + products) / divisors, np.inf)
+    return np.minimum(steps_to_positive, steps_to_negative)
 
 
 def stepwise_path(columns: Floats, target: Floats, max_columns: int) -> list[Ints]:
@@ -160,12 +160,12 @@ def stepwise_path(columns: Floats, target: Floats, max_columns: int) -> list[Int
 
     # Centred columns of n samples span no more than n − 1 dimensions.
     for _ in range(min(max_columns, MAX_STEPWISE, n_samples - 1)):
-        # p²/ℓ²; 0 for columns within the span of the chosen ones, such as copies of them.
-        gains = np.where(
-            squared_lengths > copy_tolerance,
-            products**2 / np.maximum(squared_lengths, copy_tolerance),
-            0.0,
-        )
+        # By how much the residual's squared length falls if a column joins, p²/ℓ²; 0 for columns
+        # within the span of the chosen ones, such as copies of them. (`np.where` computes both
+        # branches: the floor only avoids divisions by zero in unused entries.)
+        is_outside_span = squared_lengths > copy_tolerance
+        divisors = np.maximum(squared_lengths, copy_tolerance)
+        gains = np.where(is_outside_span, products**2 / divisors, 0.0)
         if gains.max() <= negligible:
             break
         support = np.append(support, gains.argmax())

@@ -48,32 +48,35 @@ def fit_ridge_logistic(
     n_unpenalized : number of leading columns (the constant, covariates) without a penalty
     """
     n_fits, _, n_columns = designs.shape
-    column = np.arange(n_columns)
+    column_numbers = np.arange(n_columns)
     # λ of every column, (penalties, columns).
-    ridge = np.where(column < n_unpenalized, UNPENALIZED_RIDGE, penalties[:, None])
+    is_unpenalized = column_numbers < n_unpenalized
+    ridge = np.where(is_unpenalized, UNPENALIZED_RIDGE, penalties[:, None])
     transposed = np.ascontiguousarray(designs.transpose(0, 2, 1))  # Dᵀ, (fits, columns, samples)
-    positive = (labels > 0).astype(float)
+    positive = (labels > 0).astype(float)  # 1 or 0, (samples,)
     sample_weights = sample_weights[:, None, :]  # (fits, 1, samples): the same for all penalties
     weights = np.zeros((n_fits, len(penalties), n_columns))
 
     for _ in range(MAX_NEWTON_STEPS):
         # The gradient, (fits, penalties, columns).
         probabilities = sigmoid(weights @ transposed)  # (fits, penalties, samples)
-        gradient = ((probabilities - positive) * sample_weights) @ designs + ridge * weights
+        residuals = (probabilities - positive) * sample_weights
+        gradient = residuals @ designs + ridge * weights
 
         # The Hessian, (fits, penalties, columns, columns), with the ridge on its diagonal.
         curvatures = probabilities * (1 - probabilities) * sample_weights
         hessian = weighted_squares(designs, transposed, curvatures)
-        hessian[..., column, column] += ridge
+        hessian[..., column_numbers, column_numbers] += ridge  # the diagonals
 
         # Newton's step, (fits, penalties, columns), shortened where a score would move too far.
         # Near the minimum no step is shortened: a whole step that changes scores by little is the
         # last one.
         step = np.linalg.solve(hessian, gradient[..., None])[..., 0]
-        score_change = np.abs(step @ transposed).max(axis=2)  # (fits, penalties)
-        damping = np.minimum(1.0, MAX_SCORE_CHANGE / np.maximum(score_change, SMALLEST_DIVISOR))
+        largest_change = np.abs(step @ transposed).max(axis=2)  # of a score, (fits, penalties)
+        divisor = np.maximum(largest_change, SMALLEST_DIVISOR)
+        damping = np.minimum(1.0, MAX_SCORE_CHANGE / divisor)
         weights -= step * damping[..., None]
-        if score_change.max(initial=0.0) < CONVERGED:
+        if largest_change.max(initial=0.0) < CONVERGED:
             break
     return weights
 

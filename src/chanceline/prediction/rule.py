@@ -247,13 +247,13 @@ def fit_rules(  # noqa: PLR0913
         features=features,
     )
     samples = pooled.samples
-    choice = check_feature_choice(pooled.n_features, features, max_features)
+    choice_in_table = check_feature_choice(pooled.n_features, features, max_features)
 
     # Train on the pool, from all samples; then number the rules' columns as in the table.
     rules_on_pool = train(
         samples,
         training=samples.all_rows,
-        features=pooled.choice_in_pool(choice),
+        features=pooled.choice_in_pool(choice_in_table),
         seed=[seed],
         n_repeats=n_tuning_repeats(samples.X.size),
     )

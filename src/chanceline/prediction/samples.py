@@ -125,12 +125,12 @@ def make_samples(  # noqa: PLR0913
     encoder : how covariates become terms; by default numbers enter as they are
     """
     values, labels, _ = check_arrays(X, y)
-    return samples_of_checked(
+    return samples_from_checked_values(
         values, labels, groups=groups, blocks=blocks, covariates=covariates, encoder=encoder
     )
 
 
-def samples_of_checked(  # noqa: PLR0913
+def samples_from_checked_values(  # noqa: PLR0913
     values: Floats,
     labels: Floats,
     *,

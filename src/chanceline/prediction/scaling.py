@@ -42,9 +42,17 @@ class ColumnScale(NamedTuple):
 
     def means_of(self, block_of_sample: Ints) -> Floats:
         """The means of every sample's block, (samples, columns); (1, columns) of a single block."""
-        if len(self.block_means) == 1:
-            return self.block_means
-        return self.block_means[block_of_sample]
+        return _means_of_samples(self.block_means, block_of_sample)
+
+
+def _means_of_samples(block_means: Floats, block_of_sample: Ints) -> Floats:
+    """The row of `block_means`, (blocks, columns), for every sample: (samples, columns).
+
+    A single block has one row for all samples, (1, columns).
+    """
+    if len(block_means) == 1:
+        return block_means
+    return block_means[block_of_sample]
 
 
 def fit_scale(samples: Samples, training: Bools) -> ColumnScale:
@@ -63,24 +71,24 @@ def fit_scale(samples: Samples, training: Bools) -> ColumnScale:
     """
     # Which samples the mean of each block is taken over, (blocks, samples): its training samples;
     # if it has none, all of its samples.
-    in_block = samples.block_of_sample == np.arange(samples.n_blocks)[:, None]
+    every_block = np.arange(samples.n_blocks)[:, None]
+    in_block = samples.block_of_sample == every_block
     in_block_for_training = in_block & training
     has_training_samples = in_block_for_training.any(axis=1, keepdims=True)  # (blocks, 1)
     is_averaged = np.where(has_training_samples, in_block_for_training, in_block)
 
     # Means of all blocks by one product with the weights of the samples, (blocks, samples). A block
-    # number without any samples (in a subset of the samples) gets mean 0, which is never used.
-    n_averaged = np.maximum(is_averaged.sum(axis=1, keepdims=True), 1)
-    averaging_weights = (is_averaged / n_averaged).astype(samples.X.dtype)
+    # number may have no samples (in a subset of the samples): divided by 1 instead of 0, its mean
+    # is 0, which is never used.
+    n_averaged = is_averaged.sum(axis=1, keepdims=True)
+    averaging_weights = (is_averaged / np.maximum(n_averaged, 1)).astype(samples.X.dtype)
     block_means = averaging_weights @ samples.X
 
-    # Standard deviations of the training samples around the means of their blocks. A scale with
-    # spreads of 1 serves to look these means up.
-    unit_spreads = np.ones(samples.n_features, samples.X.dtype)
-    scale = ColumnScale(block_means=block_means, spreads=unit_spreads)
-    centred = samples.X[training] - scale.means_of(samples.block_of_sample[training])
+    # Standard deviations of the training samples around the means of their blocks.
+    training_means = _means_of_samples(block_means, samples.block_of_sample[training])
+    centred = samples.X[training] - training_means
     spreads = np.sqrt(np.einsum("ij,ij->j", centred, centred) / len(centred))
-    return scale._replace(spreads=infinite_where_constant(spreads, samples.X))
+    return ColumnScale(block_means=block_means, spreads=infinite_where_constant(spreads, samples.X))
 
 
 def scaled_columns(samples: Samples, scale: ColumnScale, support: Ints) -> Floats:
@@ -123,10 +131,10 @@ def residualize(samples: Samples, scale: ColumnScale) -> Residualized:
     columns = scale.transform(samples.X, samples.block_of_sample)  # (samples, features)
 
     # Subtract the projections on an orthonormal basis of the nuisance columns, (samples, nuisance).
-    basis = np.linalg.qr(samples.nuisance)[0]
+    basis, _ = np.linalg.qr(samples.nuisance)
     target = samples.y - basis @ (basis.T @ samples.y)
-    basis = basis.astype(columns.dtype)
-    columns -= basis @ (basis.T @ columns)
+    rounded_basis = basis.astype(columns.dtype)  # columns may be in single precision
+    columns -= rounded_basis @ (rounded_basis.T @ columns)
 
     # Scaled columns have length √samples; a residual much shorter than that is rounding. Its length
     # is set to infinity: divided by it, the column is zero.

@@ -100,15 +100,17 @@ def scorecard(
     threshold = best_threshold(search.totals(points), labels).value
 
     # Leave out features with 0 points; then count the errors of the scorecard and of the rule.
-    used = np.flatnonzero(points)
-    support = rule.support[used]
-    weights = points[used] / step_sizes[used]  # of the columns in their own units
-    card_errors = make_rule(values, labels, support, weights, bias=-threshold).errors
+    has_points = points != 0  # (rule's features,)
+    support = rule.support[has_points]
+    card_points = points[has_points]
+    card_steps = step_sizes[has_points]
+    card_weights = card_points / card_steps  # of the columns in their own units
+    card_errors = make_rule(values, labels, support, card_weights, bias=-threshold).errors
     rule_errors = make_rule(values, labels, rule.support, rule.weights, bias=rule.bias).errors
     return Scorecard(
         support=support,
-        points=points[used],
-        steps=step_sizes[used],
+        points=card_points,
+        steps=card_steps,
         threshold=threshold,
         errors=card_errors,
         loss=card_errors - rule_errors,

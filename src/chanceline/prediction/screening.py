@@ -82,7 +82,8 @@ def correlations_with_labels(samples: Samples, training: Bools) -> Floats:
         columns = samples.X[:, start : start + COLUMNS_AT_A_TIME]
         # Subtract the first training sample: if a column has a large mean, the differences are
         # small numbers that lose fewer digits.
-        differences = columns[rows] - columns[rows[0]]
+        first_training_row = columns[rows[0]]
+        differences = columns[rows] - first_training_row
         # The floor avoids a division by 0 for constant columns, whose score is 0.
         spreads = np.maximum(differences.std(axis=0), np.finfo(dtype).tiny)
         scores.append(np.abs(target @ differences) / spreads)

@@ -88,16 +88,16 @@ class SelectionStability(Result):
         `columns`, (pooled columns,), are the columns of the table that are in the pool.
         """
 
-        def renumbered(features: tuple[int, ...]) -> tuple[int, ...]:
+        def numbers_in_table(features: tuple[int, ...]) -> tuple[int, ...]:
             """The numbers in the table of features numbered within the pool."""
             return tuple(columns[list(features)].tolist())
 
         readings = []
         for reading in self.readings:
             feature = int(columns[reading.feature])
-            surrogates = renumbered(reading.surrogates)
+            surrogates = numbers_in_table(reading.surrogates)
             readings.append(replace(reading, feature=feature, surrogates=surrogates))
-        alternatives = [renumbered(features) for features in self.alternatives]
+        alternatives = [numbers_in_table(features) for features in self.alternatives]
         return replace(self, readings=tuple(readings), alternatives=tuple(alternatives))
 
     def summary(self) -> str:
@@ -133,7 +133,7 @@ def selection_stability(  # noqa: PLR0913
         outliers; by default columns stay as they are.
     """
     # Of a very wide table only a pool of columns is in memory, here with the columns of the set.
-    columns = np.sort(np.asarray(support, dtype=np.int64))
+    support_in_table = np.sort(np.asarray(support, dtype=np.int64))
     pooled = pool_samples(
         X,
         y,
@@ -141,7 +141,7 @@ def selection_stability(  # noqa: PLR0913
         blocks=blocks,
         covariates=covariates,
         encoder=encoder,
-        required=columns,
+        required=support_in_table,
     )
     if prepare is not None:
         prepared = replace(pooled.samples, X=prepare(pooled.samples.X))
@@ -152,13 +152,15 @@ def selection_stability(  # noqa: PLR0913
     # Without a pool the samples have all columns of the table, by the same numbers.
     if pooled.pool is None:
         return stability_of_support(
-            pooled.samples, columns, penalty=penalty, family=family, seed=seed
+            pooled.samples, support_in_table, penalty=penalty, family=family, seed=seed
         )
 
-    # With a pool, number the features within it, and in the result as in the table again.
+    # With a pool, number the features by their places in it, and in the result as in the table
+    # again. (`pooled.pool` lists the numbers in the table, ascending.)
+    support_in_pool = np.searchsorted(pooled.pool, support_in_table)
     stability_in_pool = stability_of_support(
         pooled.samples,
-        np.searchsorted(pooled.pool, columns),
+        support_in_pool,
         penalty=penalty,
         family=family,
         seed=seed,
@@ -192,19 +194,17 @@ def stability_of_support(  # noqa: PLR0913
     """
     # Of very many columns screening leaves those that go best with the labels, and the set. They
     # have places 0, 1, …; the number of a column in `samples` is table_columns[place], ascending.
-    screened, table_columns = screen_columns(samples, samples.all_rows, support, screening)
+    screened_samples, table_columns = screen_columns(samples, samples.all_rows, support, screening)
     support_places = np.searchsorted(table_columns, support)
 
     # Errors of the set on all samples, and how often halves of the samples select each column.
-    scale = fit_scale(screened, screened.all_rows)
-    fit = TrainingFit(
-        samples=screened,
-        columns=scale.transform(screened.X, screened.block_of_sample),
-        penalty=penalty,
-    )
-    errors = int(fit.training_errors(support_places[None])[0])
-    ranked = samples_for_ranking(screened, scale)
-    shares = selection_shares(ranked, len(support), family, seed)  # (screened columns,)
+    scale = fit_scale(screened_samples, screened_samples.all_rows)
+    scaled_columns = scale.transform(screened_samples.X, screened_samples.block_of_sample)
+    fit = TrainingFit(samples=screened_samples, columns=scaled_columns, penalty=penalty)
+    errors_of_supports = fit.training_errors(support_places[None])  # of a single support, (1,)
+    errors = int(errors_of_supports[0])
+    ranked_samples = samples_for_ranking(screened_samples, scale)
+    shares = selection_shares(ranked_samples, len(support), family, seed)  # (screened columns,)
 
     # Read each feature of the set, and list the sets in which a replacement stands for it.
     readings = []
@@ -213,15 +213,15 @@ def stability_of_support(  # noqa: PLR0913
         replacement_places, replacement_errors = fit.replacements(support_places, place)
         replacements = table_columns[replacement_places]
         surrogates = replacements[replacement_errors <= errors + SURROGATE_ERRORS]
-        as_good = replacements[replacement_errors <= errors]
-        alternatives += exchanged_sets(support, feature, as_good)
+        without_more_errors = replacements[replacement_errors <= errors]
+        alternatives += exchanged_sets(support, feature, without_more_errors)
 
-        values = fit.columns[:, place]  # (samples,)
+        values = scaled_columns[:, place]  # (samples,)
         reading = FeatureReading(
             feature=feature,
             selected=float(shares[place]),
-            difference=standardized_difference(values, screened.positive),
-            auc=area_under_curve(values, screened.positive),
+            difference=standardized_difference(values, screened_samples.positive),
+            auc=area_under_curve(values, screened_samples.positive),
             surrogates=tuple(surrogates.tolist()),
         )
         readings.append(reading)
@@ -253,7 +253,7 @@ def selection_shares(samples: Samples, n_features: int, family: Family, seed: in
     seed : seed of the splits
     """
     follow_path = HALF_PATHS.get(family, least_angle_path)
-    n_selected = np.zeros(samples.n_features)
+    times_selected = np.zeros(samples.n_features)
     n_halves = 0
     for split in range(N_SPLITS):
         half_of_sample = samples.assign_folds(2, [seed, Stream.HALVES, split])
@@ -263,7 +263,9 @@ def selection_shares(samples: Samples, n_features: int, family: Family, seed: in
             scale = fit_scale(samples, training=in_half)
             residualized = residualize(samples.take(in_half), scale)
             path = follow_path(residualized.columns, residualized.target, n_features)
-            selected = path[-1]  # the longest set; it is shorter than asked if the path ends early
-            n_selected[selected] += 1
+            # The last set of the path is the longest one; it has fewer columns than asked if the
+            # path ends early.
+            selected_columns = path[-1]
+            times_selected[selected_columns] += 1
             n_halves += 1
-    return n_selected / n_halves
+    return times_selected / n_halves

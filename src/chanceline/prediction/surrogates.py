@@ -108,16 +108,17 @@ class TrainingFit:
         """
         # The most promising columns. The products are at least 0; setting those of the support to 0
         # excludes its columns, and the columns with product 0 are not tried.
-        unchanged = support[support != feature]
-        products = self.residual_products(unchanged)  # (features,)
+        other_features = support[support != feature]
+        products = self.residual_products(other_features)  # (features,)
         products[support] = 0.0
         most_promising = np.argsort(-products, kind="stable")[:N_TRIED]
-        tried = most_promising[products[most_promising] > 0]
+        has_product = products[most_promising] > 0
+        tried_columns = most_promising[has_product]
 
-        # The supports with each replacement, (tried, support): the unchanged features, then the
-        # column tried.
-        repeated_unchanged = np.tile(unchanged, (len(tried), 1))
-        supports = np.column_stack([repeated_unchanged, tried])
+        # The supports with each replacement, (tried columns, support): the other features of the
+        # support, then the column tried.
+        repeated_features = np.tile(other_features, (len(tried_columns), 1))
+        supports = np.column_stack([repeated_features, tried_columns])
         errors = self.training_errors(supports)
         fewest_first = np.argsort(errors, kind="stable")
-        return tried[fewest_first], errors[fewest_first]
+        return tried_columns[fewest_first], errors[fewest_first]

@@ -21,7 +21,7 @@ from chanceline.columns.precision import single_if_exact
 from chanceline.columns.table import ColumnTable, Tile
 from chanceline.perceptron.validation import check_labels
 from chanceline.prediction.covariates import CovariateEncoder
-from chanceline.prediction.samples import Samples, make_samples, samples_of_checked
+from chanceline.prediction.samples import Samples, make_samples, samples_from_checked_values
 from chanceline.prediction.screening import ScreeningLimits, label_residuals
 from chanceline.prediction.train import FeatureChoice, TrainedRules, check_numbers_of_features
 
@@ -97,15 +97,16 @@ def pool_samples(  # noqa: PLR0913
     n_threads : tiles that are worked on at the same time.
     """
     # An array is in memory already.
-    roles = {"groups": groups, "blocks": blocks, "covariates": covariates, "encoder": encoder}
+    design = {"groups": groups, "blocks": blocks, "covariates": covariates, "encoder": encoder}
     if not isinstance(X, ColumnTable):
-        samples = make_samples(X, y, **roles)
+        samples = make_samples(X, y, **design)
         return PooledSamples(samples, n_features=samples.n_features)
 
     # Labels and design, without columns: these suffice to deal the samples to training sets.
     n_samples, n_features = X.shape
     labels = check_labels(y, X.shape, min_classes=2)
-    without_columns = samples_of_checked(np.zeros((n_samples, 0)), labels, **roles)
+    no_columns = np.zeros((n_samples, 0))
+    without_columns = samples_from_checked_values(no_columns, labels, **design)
 
     # One training set looks at the `n_screened` columns with the largest scores. A pool for several
     # sets is larger; these limits say that it is screened again when a rule is trained.
@@ -173,8 +174,13 @@ def best_of_training_sets(
         scores_of_sets, common=(is_training, targets), n_threads=n_threads
     )
     scores = np.hstack(list(scores_of_tiles))  # (sets, columns)
-    best = [np.argsort(-scores_of_set, kind="stable")[:n_best] for scores_of_set in scores]
-    return np.unique(np.concatenate(best))
+
+    # The best columns of each set; a column that is among the best of several sets counts once.
+    best_columns_of_sets = []
+    for scores_of_set in scores:
+        best_first = np.argsort(-scores_of_set, kind="stable")
+        best_columns_of_sets.append(best_first[:n_best])
+    return np.unique(np.concatenate(best_columns_of_sets))
 
 
 def scores_of_sets(tile: Tile, _argument: None, is_training: Floats, targets: Floats) -> Floats:
@@ -204,7 +210,8 @@ def scores_of_sets(tile: Tile, _argument: None, is_training: Floats, targets: Fl
 
     # A column that is constant in a training set has a spread and a product that are rounding. The
     # floor of the spread keeps the score of such a column small.
-    smallest = np.maximum(SMALLEST_SPREAD_SHARE * np.sqrt(mean_squares), np.finfo(float).tiny)
-    spreads = np.maximum(np.sqrt(variances), smallest)
-    scores: Floats = (np.abs(targets @ values) / spreads).astype("float32")
+    least_spreads = np.maximum(SMALLEST_SPREAD_SHARE * np.sqrt(mean_squares), np.finfo(float).tiny)
+    spreads = np.maximum(np.sqrt(variances), least_spreads)
+    products = np.abs(targets @ values)  # |Σ_i t_i x_ij|
+    scores: Floats = (products / spreads).astype("float32")
     return scores

@@ -172,17 +172,19 @@ def train_selected(
     """
     # The training samples, in the units of the table, with the columns that screening leaves; and
     # the scale (means and spreads) that standardizes these columns.
-    screened, screened_columns = screen_columns(samples, training, limits=features.screening)
-    training_samples = screened.take(training)
-    scale = fit_scale(screened, training)
+    screened_samples, screened_columns = screen_columns(
+        samples, training, limits=features.screening
+    )
+    training_samples = screened_samples.take(training)
+    scale = fit_scale(screened_samples, training)
 
     # Choose how the rules are made. For this, the columns of a large table are standardized and
-    # then rounded to single precision, which takes half the time. These `ranked` samples are in
+    # then rounded to single precision, which takes half the time. These `ranked_samples` are in
     # other units than `training_samples`, and need a scale of their own.
-    ranked = samples_for_ranking(training_samples, scale)
-    choice = choose_candidates(ranked, features.max_features, seed, n_repeats=n_repeats)
-    scale_of_ranked = fit_scale(ranked, ranked.all_rows)
-    residualized = residualize(ranked, scale_of_ranked)
+    ranked_samples = samples_for_ranking(training_samples, scale)
+    choice = choose_candidates(ranked_samples, features.max_features, seed, n_repeats=n_repeats)
+    scale_of_ranked = fit_scale(ranked_samples, ranked_samples.all_rows)
+    residualized = residualize(ranked_samples, scale_of_ranked)
 
     # Make the rules, from all training samples. Their features are selected by the ranked samples;
     # the weights of few features are fitted to the training samples in full precision.
