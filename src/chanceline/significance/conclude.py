@@ -149,7 +149,7 @@ def rule_helps(rule: RuleToUse | None) -> bool:
 
 
 def errors_of_related_sets(
-    evidence: Evidence, named_features: tuple[NamedFeature, ...]
+    evidence: Evidence, entries: tuple[NamedFeature, ...]
 ) -> list[tuple[int, int]]:
     """(number of features, fewest errors) of the set of the evidence and of related sets.
 
@@ -160,7 +160,7 @@ def errors_of_related_sets(
     Parameters
     ----------
     evidence : the set that the first line of the result names.
-    named_features : one entry for every named feature, with the errors of the set without it.
+    entries : one for every named feature, with the errors of the set without this feature.
     """
     sizes_and_errors: list[tuple[int, int]] = []
     if evidence.k is None:  # the evidence is spread over many features: there is no set
@@ -172,8 +172,8 @@ def errors_of_related_sets(
     for n_added, addition in enumerate(evidence.additions, start=1):
         sizes_and_errors.append((evidence.k + n_added, addition.errors))
     # The set without one of its features.
-    for feature in named_features:
-        sizes_and_errors.append((evidence.k - 1, feature.errors_without))
+    for entry in entries:
+        sizes_and_errors.append((evidence.k - 1, entry.errors_without))
     return sizes_and_errors
 
 

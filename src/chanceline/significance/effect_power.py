@@ -174,7 +174,10 @@ def power_curve(plan: PowerPlan, *, seed: int = 0) -> list[PowerPlan]:
         level=plan.level,
         seed=seed,
     )
-    sizes = {max(FEWEST_SAMPLES_FOR_POWER, round(ratio * plan.n_samples)) for ratio in CURVE_RATIOS}
+    sizes: set[int] = set()  # each size once: small plans reach the lower limit several times
+    for ratio in CURVE_RATIOS:
+        size = round(ratio * plan.n_samples)
+        sizes.add(max(FEWEST_SAMPLES_FOR_POWER, size))
     return [study.power_with(size, ROUGH_DRAWS) for size in sorted(sizes)]
 
 
@@ -260,9 +263,10 @@ class EffectStudy:
     def samples_for(self, power: float) -> PowerPlan:
         """Find about the smallest number of samples with which the test has the power wanted.
 
-        Let z(P) be the normal quantile of the power with P samples. It is nearly a straight line in
-        √P. For an effect d in one feature, and a share s of one class, the slope is d√(s(1−s)). So
-        the power at one size P gives a better guess (Newton's method with a fixed slope),
+        Let z(P) be the normal quantile of the power with P samples. As a function of √P it is
+        nearly a straight line. For an effect d in one feature, and a share s of one class, the
+        slope is d√(s(1−s)). So the power at one size P gives a better guess (Newton's method with
+        a fixed slope),
 
             √P_next = √P + (z_wanted − z(P))/slope.
 
@@ -276,21 +280,24 @@ class EffectStudy:
         slope = self.effect * sqrt(self.balance * (1 - self.balance))
         z_wanted = float(ndtri(power))
 
-        # Bisection limits: the size sought is above `too_few` and at most `enough`.
-        too_few = FEWEST_SAMPLES_FOR_POWER - 1
-        enough = MAX_COUNT
+        # Limits from the sizes tried so far: the size sought lies above the first, and is at most
+        # the second.
+        largest_too_small = FEWEST_SAMPLES_FOR_POWER - 1
+        smallest_sufficient = MAX_COUNT
         next_size = self._first_guess(z_wanted, slope)
         for _ in range(MAX_SIZES_TRIED):
             size = next_size
             rough_power = self.power_with(size, ROUGH_DRAWS).power
             if rough_power < power:
-                too_few = size
+                largest_too_small = size
             else:
-                enough = size
+                smallest_sufficient = size
 
+            # The next guess, √P_next, kept between these limits.
             change_of_root = (z_wanted - _quantile_of(rough_power)) / slope
-            size_by_line = ceil(max(sqrt(size) + change_of_root, 0.0) ** 2)
-            next_size = min(max(size_by_line, too_few + 1), enough)
+            next_root = max(sqrt(size) + change_of_root, 0.0)
+            size_by_line = ceil(next_root**2)
+            next_size = min(max(size_by_line, largest_too_small + 1), smallest_sufficient)
             if abs(next_size - size) <= SAMPLES_TOLERANCE * size:
                 break
         # `next_size` hardly differs from the last size tried.

@@ -183,7 +183,9 @@ def _calibration_bin(
     """
     n_samples = len(positive)
     n_positive = int(np.count_nonzero(positive))
-    low, high = clopper_pearson(n_positive * independent_share, n_samples * independent_share)
+    n_independent = n_samples * independent_share
+    n_independent_positive = n_positive * independent_share
+    low, high = clopper_pearson(n_independent_positive, n_independent)
     return CalibrationBin(
         n_samples=n_samples,
         predicted=float(probabilities.mean()),

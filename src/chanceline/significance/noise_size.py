@@ -300,7 +300,8 @@ class _Noise:
     def log_expected_sets(self, size: int) -> float:
         """ln of the expected number of feature sets of this size that separate noise.
 
-        Without a threshold the expected number is the product of three factors:
+        The table has P samples and N features, and a rule may make `errors` errors. Without a
+        threshold the expected number is the product of three factors:
 
         * the ways to choose the features, binomial(N, size);
         * the ways to choose the samples that are errors, binomial(P, errors);

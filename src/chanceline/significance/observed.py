@@ -75,12 +75,12 @@ def fit_observed(plan: Plan, path: ObservedPath) -> ObservedFit:
         return fit
 
     # Stage 2, if it may spend a part of the level: the best single feature.
-    feature_bound = None
+    bound_of_feature = None
     feature_convinces = False
     has_stage2 = plan.spending.stage2_level > 0
     if has_stage2:
-        feature_bound = best_feature(plan, path)
-        feature_convinces = one_feature_convinces(plan, feature_bound)
+        bound_of_feature = best_feature(plan, path)
+        feature_convinces = one_feature_convinces(plan, bound_of_feature)
 
     # Search the rules with the fewest errors for every number of features: the result shows them in
     # any case. If the single feature convinces, the verdict is settled, so that a quick search
@@ -90,9 +90,9 @@ def fit_observed(plan: Plan, path: ObservedPath) -> ObservedFit:
     # Stage 1 again, as the search may have found a smaller set. The p-value need not pay for the
     # second look, because the bound covers all sets at once.
     fit = fit_with_stage1(plan, rules)
-    if feature_bound is None:
+    if bound_of_feature is None:
         return fit
-    return with_stage2(plan, fit, feature_bound)
+    return with_stage2(plan, fit, bound_of_feature)
 
 
 def fit_with_stage1(plan: Plan, rules: tuple[Rule, ...]) -> ObservedFit:

@@ -186,7 +186,8 @@ def path_rules(plan: Plan, path: ObservedPath) -> tuple[Rule, ...]:
         bias = 0.0  # the class is positive if weights·x + bias > 0
         if plan.settings.intercept:
             scores = X[:, support].astype(float) @ weights
-            bias = -best_threshold(scores, y).value
+            threshold = best_threshold(scores, y)
+            bias = -threshold.value
         rules.append(make_rule(X, y, support, weights, bias))
     return tuple(rules)
 

@@ -59,7 +59,8 @@ def follow_paths(
 
     * The forward path is stepwise least squares: every step adds the feature that explains most of
       the residuals.
-    * The best pair of features takes the place of the path's first two where it explains more.
+    * The best pair of features takes the place of the path's first two features, where the pair
+      explains more.
     * The spread is the mean squared correlation with all features, or with the best of them.
     * Ridge regressions use all features.
 
@@ -82,14 +83,15 @@ def follow_paths(
     # The forward path. A path ends when every column lies in the span of the columns taken: its
     # later features stay `NO_FEATURE`.
     n_labellings = len(labels)
-    n_rows_of_errors = n_labellings if with_errors else 0
+    n_rows_of_errors = n_labellings if with_errors else 0  # no rows if errors are not counted
     losses = np.empty((n_labellings, n_steps))
     errors = np.zeros((n_rows_of_errors, n_steps), dtype=np.int64)
     chosen = np.full((n_labellings, n_steps), NO_FEATURE, dtype=np.int64)
     for step in range(n_steps):
         # This updates `state.residual`, from which the losses and errors of the step follow.
         best_columns, is_taken = state.take_next_column()  # (labellings,) each
-        chosen[is_taken, step] = columns.feature_of_column[best_columns[is_taken]]
+        taken_columns = best_columns[is_taken]
+        chosen[is_taken, step] = columns.feature_of_column[taken_columns]
         losses[:, step] = target.loss(state.residual)
         if with_errors:
             fit = target.fit(columns, state.residual)

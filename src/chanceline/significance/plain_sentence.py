@@ -73,7 +73,7 @@ class PlainFacts:
 
 
 def rule_standing(rule: RuleToUse | None) -> RuleStanding:
-    """What cross-validation says of a rule for new samples, in one of six cases.
+    """What cross-validation says of a rule for new samples: the first of six cases that applies.
 
     Parameters
     ----------
@@ -87,10 +87,10 @@ def rule_standing(rule: RuleToUse | None) -> RuleStanding:
     if not rule.features:
         return RuleStanding.WITHOUT_FEATURES
     if rule.expected_error.better_than_majority:
-        # It makes fewer errors than naming the larger class always.
+        # The rule makes clearly fewer errors than naming the larger class always.
         return RuleStanding.ERRS_LESS
     if rule.expected_error.knows_something:
-        # It ranks samples better than guessing, by its AUC.
+        # By its AUC, the rule ranks samples better than guessing.
         return RuleStanding.RANKS_BETTER
     return RuleStanding.NO_BETTER
 
