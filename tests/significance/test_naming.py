@@ -191,9 +191,9 @@ def test_noise_is_seldom_added():
         plan = plan_of(X, y, permutations=99)
         path, losses = first_batch(plan)
         shuffled = f_statistic(1 - losses.losses.path[1:, 0], 39)
-        chance = AdditionNull(shuffled, n_columns=30, n_dimensions=39)
+        null = AdditionNull(shuffled, n_columns=30, n_dimensions=39)
         best_of_rest = span_of_set(plan, path.columns, np.array([0])).next_column(path.columns)
-        pvalues.append(chance.pvalue(best_of_rest.share, n_others=1))
+        pvalues.append(null.pvalue(best_of_rest.share, n_others=1))
     for level in (0.01, 0.05, 0.2):
         n_small = np.count_nonzero(np.array(pvalues) <= level)
         assert n_small <= binom.ppf(0.999, 200, level)

@@ -191,8 +191,9 @@ def make_design(
     if not declared.covariates:
         return design
 
-    # Covariates become blocks if labels can be exchanged within them, else terms of a model.
-    features = np.zeros((len(y), 0)) if X is None else X
+    # Covariates become blocks if labels can be exchanged within these, else terms of a model.
+    no_features = np.zeros((len(y), 0))
+    features = no_features if X is None else X
     return _with_covariates(design, sample_of_unit, declared.covariates, features)
 
 
@@ -220,6 +221,8 @@ def _check_blocks(
     if not units_lie_within_blocks:
         block_word = "block" if declared.pairs is None else "pair"
         raise InputError(f"every group must lie within one {block_word}.")
+
+    # The labels in pairs or blocks.
     if declared.pairs is not None:
         pair_names = np.asarray(declared.pairs)[sample_of_unit]
         unit_word = "row" if declared.groups is None else "group"

@@ -133,8 +133,8 @@ def chance_size(
       amount by which the typical size is larger in the limit of many features (replica method). A
       table too large for the exact sum has the typical size of that limit.
 
-    Features are assumed to be independent and Gaussian. Dependent features act like fewer, so that
-    more are needed. The number describes chance and decides nothing.
+    Features are assumed to be independent and Gaussian. A table of dependent features acts like one
+    with fewer features, so that more are needed. The number describes chance and decides nothing.
 
     Parameters
     ----------
@@ -203,8 +203,9 @@ def _size_with_first_moment(
 
         typical = (size where one set is expected) + (typical_asymptotic − first_moment_asymptotic).
 
-    The range goes from the size where few sets are expected to that where many are, both shifted in
-    the same way, and is widened by an allowance for finite-size effects.
+    The range goes from the size where few sets are expected to the size where many are expected.
+    Both are shifted in the same way, and the range is widened by an allowance for finite-size
+    effects.
 
     Parameters
     ----------
