@@ -292,11 +292,12 @@ class _FramePath:
         self.coordinates[:, :, 0] = correlations
         self.squares_outside_frame = 1 - correlations**2
 
-        # The path: the residual is all of the labels, and columns have their full length, 1. The
-        # margin keeps the gain C²/L finite for a column that was taken, whose L would else be 0.
+        # The path: the residual is all of the labels, and columns have their full length, 1.
         self.loss = np.ones(n_draws)
         self.products = correlations.copy()
-        self.squares_outside_span = np.full((n_draws, n_columns), 1 + SMALLEST_SQUARED_LENGTH)
+        # The margin keeps this above 0 for a column that was taken. A gain is divided by it.
+        squared_length = 1 + SMALLEST_SQUARED_LENGTH
+        self.squares_outside_span = np.full((n_draws, n_columns), squared_length)
         self.taken_directions = np.zeros((n_draws, n_steps, n_axes))
 
     def take_next_column(self, rng: np.random.Generator) -> Floats:
@@ -523,8 +524,8 @@ def random_spectrum(n_rows: int, n_columns: int, rng: np.random.Generator) -> Fl
     """Draw the nonzero eigenvalues of ZZᵀ, where Z has n_rows × n_columns standard Gaussians.
 
     They have the same distribution as the eigenvalues of BBᵀ with a bidiagonal matrix B of
-    independent entries (Dumitriu and Edelman 2002). With m = min(n_rows, n_columns) and n the
-    larger side, these are √χ² with
+    independent entries (Dumitriu and Edelman 2002). Let m = min(n_rows, n_columns) and n the larger
+    side. The entries of B are square roots of χ² variables with
 
         n, n − 1, …, n − m + 1 degrees of freedom on the diagonal, and
         m − 1, m − 2, …, 1 degrees of freedom below the diagonal.
@@ -535,8 +536,10 @@ def random_spectrum(n_rows: int, n_columns: int, rng: np.random.Generator) -> Fl
     """
     m = min(n_rows, n_columns)
     n = max(n_rows, n_columns)
-    diagonal = np.sqrt(rng.chisquare(n - np.arange(m)))
-    below_diagonal = np.sqrt(rng.chisquare(m - 1 - np.arange(m - 1)))
+    freedom_on_diagonal = n - np.arange(m)
+    freedom_below_diagonal = m - 1 - np.arange(m - 1)
+    diagonal = np.sqrt(rng.chisquare(freedom_on_diagonal))
+    below_diagonal = np.sqrt(rng.chisquare(freedom_below_diagonal))
 
     # BBᵀ is tridiagonal.
     diagonal_of_product = diagonal**2
