@@ -248,7 +248,7 @@ def lines_and_squares(table: Set, design: NullDesign) -> NullDesign:
         block_of_unit=design.block_of_unit,
     )
     basis = residual_basis(terms, design.block_of_sample)
-    plain = Adjustment(model=model, basis=basis, added=(), left_out=None, left_overs=())
+    plain = Adjustment(model=model, basis=basis, added=(), left_out=None, missed_dependences=())
     return NullDesign(
         y=design.y,
         unit_of_sample=design.unit_of_sample,

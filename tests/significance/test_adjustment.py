@@ -18,9 +18,9 @@ from chanceline.significance.covariate_terms import FactorShape, make_library, n
 from chanceline.significance.declared_roles import DeclaredRoles
 from chanceline.significance.design import make_design
 from chanceline.significance.fit_check import (
-    N_DEALS,
+    N_PERMUTATIONS,
     Side,
-    find_left_overs,
+    find_missed_dependences,
     make_neighbourhoods,
     neighbour_pvalue,
 )
@@ -266,7 +266,7 @@ def test_likeness_of_neighbours_by_all_permutations():
         for order in permutations(range(6))
     ]
     exact = np.mean(as_alike)
-    slack = 4 * np.sqrt(exact * (1 - exact) / N_DEALS) + 1 / N_DEALS
+    slack = 4 * np.sqrt(exact * (1 - exact) / N_PERMUTATIONS) + 1 / N_PERMUTATIONS
     assert abs(neighbour_pvalue(products, neighbours) - exact) < slack
 
 
@@ -291,7 +291,7 @@ def test_what_the_terms_cannot_follow_is_named():
     X = rng.normal(size=(240, 20)) + driver[:, None]
     y = np.where(rng.random(240) < 1 / (1 + np.exp(-2 * driver)), 1.0, -1.0)
     adjustment = make_design(y, DeclaredRoles(covariates=columns), X=X).adjustment
-    sides = {left_over.side for left_over in adjustment.left_overs}
+    sides = {dependence.side for dependence in adjustment.missed_dependences}
     assert sides == {Side.LABELS, Side.FEATURES}
     sentences = [str(finding) for finding in adjustment_findings(adjustment)]
     named = "the labels and the features still go with age, weight, height (together)"
@@ -300,7 +300,7 @@ def test_what_the_terms_cannot_follow_is_named():
 
     encoder, known = span_of_lines(columns)
     noise = Responses(rng.permutation(y), rng.normal(size=(240, 20)))
-    assert find_left_overs(encoder, columns, known, noise) == ()
+    assert find_missed_dependences(encoder, columns, known, noise) == ()
 
 
 def test_what_was_added_is_noted():

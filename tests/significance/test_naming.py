@@ -13,7 +13,7 @@ from chanceline.chance import chance_bound
 from chanceline.prediction.candidates import Family
 from chanceline.prediction.stability import selection_stability
 from chanceline.significance import separation_test
-from chanceline.significance.additions import NAMING_SHARE, ChanceOfAdding, f_statistic
+from chanceline.significance.additions import NAMING_SHARE, AdditionNull, f_statistic
 from chanceline.significance.config import TestSettings
 from chanceline.significance.observed_path import columns_for_path
 from chanceline.significance.outliers import clip_outliers
@@ -177,7 +177,7 @@ def test_f_is_that_of_nested_models():
     share = np.array(1 - larger / smaller)
     n_dimensions = 40 - 2  # beside the constant and the first column
     assert f_statistic(share, n_dimensions) == pytest.approx(by_models)
-    without_shuffles = ChanceOfAdding(np.zeros(0), n_columns=3, n_dimensions=39)
+    without_shuffles = AdditionNull(np.zeros(0), n_columns=3, n_dimensions=39)
     assert without_shuffles.pvalue(float(share), n_others=1) == pytest.approx(
         min(1.0, 3 * f_distribution.sf(by_models, 1, 37))
     )
@@ -191,9 +191,9 @@ def test_noise_is_seldom_added():
         plan = plan_of(X, y, permutations=99)
         path, losses = first_batch(plan)
         shuffled = f_statistic(1 - losses.losses.path[1:, 0], 39)
-        chance = ChanceOfAdding(shuffled, n_columns=30, n_dimensions=39)
+        null = AdditionNull(shuffled, n_columns=30, n_dimensions=39)
         best_of_rest = span_of_set(plan, path.columns, np.array([0])).next_column(path.columns)
-        pvalues.append(chance.pvalue(best_of_rest.share, n_others=1))
+        pvalues.append(null.pvalue(best_of_rest.share, n_others=1))
     for level in (0.01, 0.05, 0.2):
         n_small = np.count_nonzero(np.array(pvalues) <= level)
         assert n_small <= binom.ppf(0.999, 200, level)

@@ -56,8 +56,8 @@ class Addition:
 
 
 @dataclass(frozen=True, eq=False)
-class ChanceOfAdding:
-    """What a feature adds to a set by chance alone.
+class AdditionNull:
+    """The null distribution of the F statistic of a feature that is added to a set.
 
     Attributes
     ----------
@@ -91,12 +91,15 @@ class ChanceOfAdding:
         return (1 + n_as_good) / (1 + len(self.shuffled))
 
 
-def chance_of_adding(plan: Plan, results: StageResults) -> ChanceOfAdding:
-    """The F statistic of the best single feature on every shuffled labelling.
+def addition_null(plan: Plan, results: StageResults) -> AdditionNull:
+    """The null distribution of the F statistic of a feature that is added to a set.
 
-    With R² of the best feature and d dimensions, F = (d − 1)·R²/(1 − R²). These statistics show
-    what chance does. `ChanceOfAdding.pvalue` compares them with the F of a feature that is added to
-    a set; there d is smaller by the features of the set.
+    It consists of the F of the best single feature on every shuffled labelling. With R² of this
+    feature and d dimensions of the labels,
+
+        F = (d − 1)·R²/(1 − R²).
+
+    `AdditionNull.pvalue` compares the F of an added feature with this distribution.
 
     Parameters
     ----------
@@ -104,15 +107,17 @@ def chance_of_adding(plan: Plan, results: StageResults) -> ChanceOfAdding:
     results : of the test's stages, with the losses of the forward stepwise path on shuffled labels.
     """
     columns = results.path.columns  # of the table, prepared for the forward path
-    # Each threshold (one per block) and each covariate term takes one dimension from the labels.
+    # d: each threshold (one per block) and each covariate term takes one dimension from the labels.
     # F needs at least two.
-    n_dimensions = max(2, plan.design.sizes.n_units - n_terms_of_design(columns))
+    n_dimensions_left = plan.design.sizes.n_units - n_terms_of_design(columns)
+    n_dimensions = max(2, n_dimensions_left)
 
     # The loss of the path's first step is 1 − R² of the best single feature.
-    path_losses = results.shuffles.losses.losses.path  # (labellings, steps)
+    losses_of_labellings = results.shuffles.losses.losses
+    path_losses = losses_of_labellings.path  # (labellings, steps)
     losses_of_best_feature = path_losses[1:, 0]  # (shuffles,): row 0 has the observed labels
     r_squared = 1 - losses_of_best_feature
-    return ChanceOfAdding(
+    return AdditionNull(
         shuffled=f_statistic(r_squared, n_dimensions),
         n_columns=len(columns.feature_of_column),
         n_dimensions=n_dimensions,
@@ -150,10 +155,10 @@ def adds_enough(plan: Plan, pvalue: float) -> bool:
 def pvalues_of_adding(plan: Plan, results: StageResults, support: Ints) -> list[float]:
     """For each feature of a set, the p-value of what it adds to the other features of the set.
 
-    The other features leave residuals of the labels. What the feature adds is the share of these
-    residuals that it explains in addition,
+    Least squares on the other features leaves residuals of the labels. What the feature adds is the
+    share of these residuals' squares that it explains,
 
-        (R² of all features − R² of the others)/(1 − R² of the others).
+        (R² of all features − R² of the other features)/(1 − R² of the other features).
 
     Parameters
     ----------
@@ -165,24 +170,25 @@ def pvalues_of_adding(plan: Plan, results: StageResults, support: Ints) -> list[
     One p-value for each feature, in the order of `support`.
     """
     columns = results.path.columns  # of the table, prepared for the forward path
-    chance = chance_of_adding(plan, results)
-    explained_by_all = span_of_set(plan, columns, support).explained
+    null = addition_null(plan, results)
+    explained_by_all = span_of_set(plan, columns, support).explained  # R²
     pvalues = []
     for feature in support.tolist():
-        others = support[support != feature]
-        explained_by_others = span_of_set(plan, columns, others).explained
+        other_features = support[support != feature]
+        explained_by_others = span_of_set(plan, columns, other_features).explained  # R²
         unexplained_by_others = 1 - explained_by_others
         if unexplained_by_others <= ROUNDING_TOLERANCE:
-            # The others determine the labels, so that no feature can add to them.
+            # The other features explain the labels fully, so that nothing is left to add.
             share = 0.0
         else:
             share = (explained_by_all - explained_by_others) / unexplained_by_others
-        pvalues.append(chance.pvalue(share, n_others=len(others)))
+        pvalue = null.pvalue(share, n_others=len(other_features))
+        pvalues.append(pvalue)
     return pvalues
 
 
 def features_that_add(plan: Plan, results: StageResults, support: Ints) -> tuple[Addition, ...]:
-    """The features outside a set that add to it: the set is extended greedily, the best first.
+    """Extend a set greedily by the features that add enough to it, the best first.
 
     In each round the feature that explains most of the residuals of the labels joins the set. The
     rounds end when that feature does not add enough to be named, or when the set has as many
@@ -199,7 +205,7 @@ def features_that_add(plan: Plan, results: StageResults, support: Ints) -> tuple
     The added features, in the order in which they joined.
     """
     columns = results.path.columns  # of the table, prepared for the forward path
-    chance = chance_of_adding(plan, results)
+    null = addition_null(plan, results)
     additions: list[Addition] = []
     while len(support) < results.path.n_steps:
         # The feature that explains most of the residuals that the set leaves.
@@ -207,12 +213,13 @@ def features_that_add(plan: Plan, results: StageResults, support: Ints) -> tuple
         next_column = span.next_column(columns)
         if next_column is None:  # no residual is left, or every column lies in the span of the set
             break
-        pvalue = chance.pvalue(next_column.share, n_others=len(support))
+        pvalue = null.pvalue(next_column.share, n_others=len(support))
         if not adds_enough(plan, pvalue):
             break
 
-        # It joins the set.
-        support = np.sort(np.append(support, next_column.feature))
+        # This feature joins the set.
+        extended_support = np.append(support, next_column.feature)
+        support = np.sort(extended_support)
         addition = Addition(
             feature=plan.data.feature_names[next_column.feature],
             errors=results.fewest_errors_on(plan, support),

@@ -27,7 +27,7 @@ from chanceline.significance.covariate_model import (
     residual_basis,
 )
 from chanceline.significance.covariate_terms import Term, make_library
-from chanceline.significance.fit_check import LeftOver, find_left_overs
+from chanceline.significance.fit_check import MissedDependence, find_missed_dependences
 from chanceline.significance.outliers import clip_outliers
 from chanceline.significance.term_choice import choose_terms
 from chanceline.significance.term_evidence import Responses, make_known_span
@@ -66,13 +66,14 @@ class LabelledUnits:
         """
         n_features = X.shape[1]
         n_used = min(n_features, MAX_FEATURES_LOOKED_AT)
-        features_used = np.linspace(0, n_features - 1, n_used).astype(int)
-        features = clip_outliers(X[:, features_used].astype(float))
+        columns_used = np.linspace(0, n_features - 1, n_used).astype(int)
+        values = clip_outliers(X[:, columns_used].astype(float))  # (samples, features used)
         every_sample_is_a_unit = len(self.labels) == len(self.unit_of_sample)
         if every_sample_is_a_unit:
-            return features[self.sample_of_unit]
+            return values[self.sample_of_unit]
+        sums = block_sums(values, self.unit_of_sample)  # (units, features used)
         n_samples_of_unit = np.bincount(self.unit_of_sample)
-        return block_sums(features, self.unit_of_sample) / n_samples_of_unit[:, None]
+        return sums / n_samples_of_unit[:, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,19 +86,19 @@ class Adjustment:
     basis : (samples, terms) orthonormal columns; their span is projected out of columns and labels.
     added : the terms that were added because labels or features depend on them.
     left_out : a term that is needed, but for which there are too few units; None if there is none.
-    left_overs : the covariates on which labels or features still depend after the adjustment.
+    missed_dependences : where labels or features still depend on covariates after the adjustment.
     """
 
     model: CovariateModel
     basis: Floats
     added: tuple[Term, ...]
     left_out: Term | None
-    left_overs: tuple[LeftOver, ...]
+    missed_dependences: tuple[MissedDependence, ...]
 
     @property
     def is_complete(self) -> bool:
         """Whether no dependence on covariates was found that the model misses."""
-        return self.left_out is None and not self.left_overs
+        return self.left_out is None and not self.missed_dependences
 
 
 def fit_adjustment(
@@ -112,7 +113,7 @@ def fit_adjustment(
     A term is a function of one covariate, or a product of functions of two. A unit is a sample, or
     a group of samples that share their label. The steps:
 
-    1. Start with the terms that are always in the model.
+    1. Start with the basic terms, which are always in the model.
     2. Add further terms on which labels or features depend.
     3. Check whether the residuals of labels or features still depend on a covariate.
     4. Fit the model of the labels, one row for each unit.
@@ -129,28 +130,31 @@ def fit_adjustment(
 
     Returns
     -------
-    The model, the basis, and what the choice and the check found; None if all the terms of step 1
-    are constant within blocks, so that there is nothing to model.
+    The model, the basis, and what the choice and the check found; None if all basic terms are
+    constant within blocks, so that there is nothing to model.
     """
-    # 1. Lines, squares and indicators of levels. The span of terms, within blocks, is what counts
-    # as known of the dependence on covariates.
+    # 1. The basic terms: lines, squares and indicators of levels. Further terms must explain more
+    # than the span of the basic terms does within blocks.
     n_samples = len(units.unit_of_sample)
-    terms_of_samples = modelled_covariates.transform(columns, n_samples)
-    first_terms = terms_of_samples[units.sample_of_unit]  # (units, terms)
-    first_span = make_known_span(first_terms, units.block_of_unit)
-    if first_span.n_directions == 0:
+    basic_terms_of_samples = modelled_covariates.transform(columns, n_samples)
+    basic_terms = basic_terms_of_samples[units.sample_of_unit]  # (units, terms)
+    basic_span = make_known_span(basic_terms, units.block_of_unit)
+    if basic_span.n_directions == 0:
         return None
 
-    # 2. Steps, curves and products, of all covariates. They are scaled for the model's penalty.
+    # 2. Further terms: steps, curves and products of all covariates. Those chosen are scaled for
+    # the model's penalty.
     values_of_units = {name: values[units.sample_of_unit] for name, values in columns.items()}
     responses = Responses(labels=units.labels, features=units.feature_means(X))
     library = make_library(all_covariates, values_of_units)
-    choice = choose_terms(library, first_span, responses)
+    choice = choose_terms(library, basic_span, responses)
     added_terms = [_in_standard_deviations(term) for term in choice.added]
-    terms = np.column_stack([first_terms, *added_terms])  # (units, terms)
+    terms = np.column_stack([basic_terms, *added_terms])  # (units, terms)
 
-    # 3. What the span of all these terms leaves of labels and features.
-    left_overs = find_left_overs(all_covariates, values_of_units, choice.span, responses)
+    # 3. The residuals are those of the span of all these terms, `choice.span`.
+    missed_dependences = find_missed_dependences(
+        all_covariates, values_of_units, choice.span, responses
+    )
 
     # 4. Labels will be drawn from this model.
     model = fit_covariate_model(
@@ -160,15 +164,16 @@ def fit_adjustment(
         block_of_unit=units.block_of_unit,
     )
 
-    # 5. The same terms for every sample: those of its unit.
+    # 5. Every sample has the terms of its unit.
+    terms_of_samples = terms[units.unit_of_sample]  # (samples, terms)
     block_of_sample = units.block_of_unit[units.unit_of_sample]
-    basis = residual_basis(terms[units.unit_of_sample], block_of_sample)
+    basis = residual_basis(terms_of_samples, block_of_sample)
     return Adjustment(
         model=model,
         basis=basis,
         added=choice.added,
         left_out=choice.left_out,
-        left_overs=left_overs,
+        missed_dependences=missed_dependences,
     )
 
 

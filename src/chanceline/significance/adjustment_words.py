@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from chanceline._results import listed
 from chanceline.significance.adjustment import Adjustment
 from chanceline.significance.covariate_terms import FactorShape, Term
-from chanceline.significance.fit_check import LeftOver
+from chanceline.significance.fit_check import MissedDependence
 from chanceline.tables.dataset import Finding
 
 
@@ -28,7 +28,7 @@ def adjustment_findings(adjustment: Adjustment) -> list[Finding]:
         findings.append(_note_of_added(adjustment.added))
     if adjustment.left_out is not None:
         findings.append(_warning_of_left_out(adjustment.left_out))
-    findings += _warnings_of_left_overs(adjustment.left_overs)
+    findings += _warnings_of_missed(adjustment.missed_dependences)
     return findings
 
 
@@ -63,28 +63,32 @@ def _warning_of_left_out(term: Term) -> Finding:
     )
 
 
-def _warnings_of_left_overs(left_overs: Sequence[LeftOver]) -> list[Finding]:
+def _warnings_of_missed(dependences: Sequence[MissedDependence]) -> list[Finding]:
     """Warnings of covariates that labels or features still depend on after the adjustment.
 
     If both labels and features depend on the same covariates, one sentence names both.
 
     Parameters
     ----------
-    left_overs : each with a tuple of covariates, and the side (labels or features) that still
+    dependences : each with a tuple of covariates, and the side (labels or features) that still
         depends on them.
     """
     # Names of covariates in words → sides that depend on them, "the labels" or "the features".
     sides_by_names: dict[str, list[str]] = {}
-    for left_over in left_overs:
-        names = ", ".join(left_over.covariates)
-        if len(left_over.covariates) > 1:
+    for dependence in dependences:
+        names = ", ".join(dependence.covariates)
+        if len(dependence.covariates) > 1:
             names += " (together)"
-        sides_by_names.setdefault(names, []).append(f"the {left_over.side}")
-    return [
-        Finding.warning(
+        sides = sides_by_names.setdefault(names, [])
+        sides.append(f"the {dependence.side}")
+
+    # One warning for each set of covariates.
+    warnings = []
+    for names, sides in sides_by_names.items():
+        warning = Finding.warning(
             f"after the adjustment {' and '.join(sides)} still go with {names}: neighbours are "
             "more alike than others, so that the p-value may be too small; make few classes of "
             "these covariates and declare them as blocks."
         )
-        for names, sides in sides_by_names.items()
-    ]
+        warnings.append(warning)
+    return warnings

@@ -42,22 +42,23 @@ def advise(grounds: Grounds, verdict: Verdict, samples_needed: int | None) -> tu
     if verdict is Verdict.STRUCTURE:
         return (BEFORE_RELYING_ON_STRUCTURE,)
     sentences = (
-        _about_the_test(grounds, verdict),
-        _about_more_samples(grounds, samples_needed),
+        _advice_on_the_test(grounds, verdict),
+        _advice_on_samples(grounds, samples_needed),
     )
     return tuple(sentence for sentence in sentences if sentence is not None)
 
 
-def _about_the_test(grounds: Grounds, verdict: Verdict) -> str | None:
+def _advice_on_the_test(grounds: Grounds, verdict: Verdict) -> str | None:
     """Advice on how to run the test differently on the same data; None if nothing would help.
 
-    The first of these that applies:
+    The first case that applies decides:
 
     * Features were named after looking at the table, or picked from more candidates: shuffles
       cannot account for that choice.
-    * No labels were shuffled: shuffle.
-    * The shuffles mean nothing (the user's search ignores the labels), or were stopped.
-    * All shuffles were made: whether more of them would help.
+    * No labels were shuffled.
+    * The shuffles are void, because the user's search ignores the labels.
+    * The shuffles were interrupted.
+    * All shuffles were made: would more of them help?
     """
     settings = grounds.plan.settings
     permutation = grounds.permutation
@@ -66,25 +67,26 @@ def _about_the_test(grounds: Grounds, verdict: Verdict) -> str | None:
     if settings.candidates is not None:
         return GIVE_ALL_CANDIDATES
     if permutation is None:
-        # With B shuffles, p = (rank of the observed labelling)/(1 + B). So p reaches the level for
-        # ranks up to level·(1 + B). B is chosen so that this is `EXPECTED_HITS`.
-        permutations = max(MIN_PERMUTATIONS, ceil(EXPECTED_HITS / settings.level) - 1)
-        return f"shuffled labels would decide (permutations={permutations})."
+        # With B shuffles, p = (rank of the observed labelling)/(1 + B). So p is at most the level
+        # for ranks up to level·(1 + B). B is chosen to make this number `EXPECTED_HITS`.
+        n_for_hits = ceil(EXPECTED_HITS / settings.level) - 1
+        n_permutations = max(MIN_PERMUTATIONS, n_for_hits)
+        return f"shuffled labels would decide (permutations={n_permutations})."
     if permutation.void:
         return GIVE_ANOTHER_SEARCH
     if permutation.interrupted:
         done = f"{permutation.done} of {permutation.requested} permutations"
         return f"drawing was stopped after {done}; let it finish."
-    return _about_more_permutations(grounds, permutation, verdict)
+    return _advice_on_shuffles(grounds, permutation, verdict)
 
 
-def _about_more_permutations(
+def _advice_on_shuffles(
     grounds: Grounds, permutation: PermutationReading, verdict: Verdict
 ) -> str | None:
     """Advice to shuffle more often, or to add samples if more shuffles cannot help.
 
-    The verdict is CHANCE if a large effect would have been seen: the advice is then None. It is
-    UNDECIDED if this design, or these shuffles, could not decide.
+    There is no advice (None) for the verdict CHANCE, which says that a large effect would have been
+    seen. The verdict is UNDECIDED if this design, or these shuffles, could not decide.
 
     Parameters
     ----------
@@ -102,8 +104,9 @@ def _about_more_permutations(
 
     # More shuffles do not help if the verdict is settled, or if the design has so few labellings
     # that even the smallest possible p-value is above the level.
+    is_settled = verdict is not Verdict.UNDECIDED
     design_is_too_small = design.smallest_p + spent_by_proofs > level
-    if verdict is not Verdict.UNDECIDED or design_is_too_small:
+    if is_settled or design_is_too_small:
         n_units = design.sizes.n_units
         return f"more {grounds.unit}s than {n_units} would show smaller effects."
 
@@ -114,8 +117,8 @@ def _about_more_permutations(
         n_permutations = ceil(1 / left_for_shuffles) - 1
         return f"at least {n_permutations} permutations are needed to reach level {level:g}."
 
-    # The verdict is open because the p-value is near the level. With enough shuffles its interval
-    # lies on one side.
+    # The verdict is open because the p-value is near the level. With enough shuffles the confidence
+    # interval of the p-value lies on one side of the level.
     n_permutations = permutations_that_settle(permutation, level)
     return f"more permutations would narrow the interval (permutations={n_permutations})."
 
@@ -133,7 +136,7 @@ def permutations_that_settle(permutation: PermutationReading, level: float) -> i
     return max(2 * permutation.requested, by_distance) - 1
 
 
-def _about_more_samples(grounds: Grounds, samples_needed: int | None) -> str | None:
+def _advice_on_samples(grounds: Grounds, samples_needed: int | None) -> str | None:
     """The number of samples with which the separating rule would convince by the bound alone.
 
     None if that number is unknown, or no larger than the number of samples in the study.

@@ -82,19 +82,21 @@ def table_from_arguments(arguments: TestArguments) -> TableAndChanges:
     check_survival_names(arguments.label, arguments.time, arguments.event)
 
     # 1. An array y beside X, while blocks, groups, pairs or covariates are names of columns of X:
-    # y becomes a column of the table too. (An `Outcome` defined by the user is no column.)
-    has_own_outcome = isinstance(arguments.y, Outcome)
-    if arguments.y is not None and arguments.names_columns and not has_own_outcome:
+    # y becomes a column of the table too. (An `Outcome`, which the user defined, is not an array.)
+    y_is_array = arguments.y is not None and not isinstance(arguments.y, Outcome)
+    if y_is_array and arguments.names_columns:
         _refuse_if_given(arguments.feature_names)
         table = table_with_labels(arguments.X, arguments.y)
         return _load_table(table, arguments, label=LABEL_COLUMN)
 
-    # 2. A DataFrame or a file whose columns hold the outcome.
-    if arguments.label is not None or isinstance(arguments.time, str):
+    # 2. A DataFrame or a file whose columns hold the outcome: a label, or times of survival.
+    time_is_column_name = isinstance(arguments.time, str)
+    if arguments.label is not None or time_is_column_name:
         _refuse_if_given(arguments.y, arguments.feature_names)
         return _load_table(arguments.X, arguments, label=arguments.label)
 
-    # 3. A table that was read before. It has all roles itself: none may be given beside it.
+    # 3. A table that was read before. It has the outcome and all roles (blocks, groups, pairs,
+    # covariates) itself: none may be given beside it.
     if isinstance(arguments.X, Dataset | OutcomeTable):
         _refuse_if_given(
             arguments.y,

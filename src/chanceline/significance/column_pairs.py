@@ -85,10 +85,10 @@ def correlated_pairs(
     if len(pairs.code) > max_pairs:
         pairs = _most_overlapping(pairs, max_pairs)
 
-    # The order of the codes is that of the pairs (i, j).
-    by_code = np.argsort(pairs.code)
-    first, second = np.divmod(pairs.code[by_code], n_columns)
-    return ColumnPairs(first=first, second=second, overlap=pairs.overlap[by_code])
+    # Decode. Ascending codes give the pairs in the order of i, then of j.
+    ascending = np.argsort(pairs.code)
+    first, second = np.divmod(pairs.code[ascending], n_columns)  # code = i·n_columns + j
+    return ColumnPairs(first=first, second=second, overlap=pairs.overlap[ascending])
 
 
 def overlap_rounding(n_samples: int) -> float:
@@ -157,14 +157,17 @@ def _pairs_of_chunk(columns: Floats, chunk: slice, least_overlap: float) -> _Cod
     n_columns = columns.shape[1]
     # Both axes count columns from the start of the chunk: (chunk, later columns).
     overlaps = columns[:, chunk].T @ columns[:, chunk.start :]
-    i, j = np.nonzero(np.abs(overlaps) >= np.float32(least_overlap))
+    is_large = np.abs(overlaps) >= np.float32(least_overlap)
+    i, j = np.nonzero(is_large)
     # Keep (i, j) with i < j: this drops (i, i), and (j, i) of two columns of the chunk.
     is_ordered = i < j
     i = i[is_ordered]
     j = j[is_ordered]
+    # A pair is kept as one number, its code.
     first_column = i + chunk.start
     second_column = j + chunk.start
-    return _CodedPairs(code=first_column * n_columns + second_column, overlap=overlaps[i, j])
+    code = first_column * n_columns + second_column
+    return _CodedPairs(code=code, overlap=overlaps[i, j])
 
 
 def _without_copies(normalized: Floats, pairs: _CodedPairs, rounding: float) -> _CodedPairs:

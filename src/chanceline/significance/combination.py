@@ -163,17 +163,17 @@ def rank_among(losses: Floats, reference: Floats) -> Floats:
     -------
     (rows, columns) rank − f.
     """
-    # Count the reference losses that are no larger. With the tolerance, losses that differ only by
-    # rounding count as equal.
+    # The number of reference losses that are no larger. With the tolerance, losses that differ only
+    # by rounding count as equal.
     ranks = np.empty(losses.shape)
     for column, reference_losses in enumerate(reference.T):
-        largest_equal_loss = losses[:, column] + ROUNDING_TOLERANCE
+        largest_equal_losses = losses[:, column] + ROUNDING_TOLERANCE  # (rows,)
         ascending = np.sort(reference_losses)
-        ranks[:, column] = np.searchsorted(ascending, largest_equal_loss, side="right")
+        ranks[:, column] = np.searchsorted(ascending, largest_equal_losses, side="right")
 
-    # x; division by infinity makes it 0 in a column that is constant up to rounding.
+    # x is 0 in a column that is constant up to rounding: there the divisor is infinite.
     deviations = reference.std(axis=0)
-    scales = np.where(deviations > ROUNDING_TOLERANCE, deviations, np.inf)
-    below_mean = (reference.mean(axis=0) - losses) / scales
-    fraction = LARGEST_FRACTION * below_mean / (1 + np.abs(below_mean))
-    return ranks - fraction
+    divisors = np.where(deviations > ROUNDING_TOLERANCE, deviations, np.inf)
+    x = (reference.mean(axis=0) - losses) / divisors
+    f = LARGEST_FRACTION * x / (1 + np.abs(x))
+    return ranks - f

@@ -75,7 +75,7 @@ def conclude(
         rule=rule,
         reconciliation=_reconciliation(grounds, decision.verdict, rule),
         separating=grounds.separating,
-        front=with_errors_known(results.front, known_set_errors(grounds.evidence, named)),
+        front=with_errors_known(results.front, errors_of_related_sets(grounds.evidence, named)),
         scores=scores_to_show(plan, results.shown.rule, rule),
         columns=values_shown,
         marginal_pvalues=pvalues_shown,
@@ -148,7 +148,9 @@ def rule_helps(rule: RuleToUse | None) -> bool:
     return rule.expected_error.knows_something
 
 
-def known_set_errors(evidence: Evidence, named: tuple[NamedFeature, ...]) -> list[tuple[int, int]]:
+def errors_of_related_sets(
+    evidence: Evidence, entries: tuple[NamedFeature, ...]
+) -> list[tuple[int, int]]:
     """(number of features, fewest errors) of the set of the evidence and of related sets.
 
     The related sets have some features more, or one feature less. The front, a table of the fewest
@@ -158,21 +160,21 @@ def known_set_errors(evidence: Evidence, named: tuple[NamedFeature, ...]) -> lis
     Parameters
     ----------
     evidence : the set that the first line of the result names.
-    named : a reading for every named feature, with the errors of the set without it.
+    entries : one for every named feature, with the errors of the set without this feature.
     """
-    size_and_errors: list[tuple[int, int]] = []
+    sizes_and_errors: list[tuple[int, int]] = []
     if evidence.k is None:  # the evidence is spread over many features: there is no set
-        return size_and_errors
+        return sizes_and_errors
     # The set itself.
     if evidence.errors is not None:
-        size_and_errors.append((evidence.k, evidence.errors))
+        sizes_and_errors.append((evidence.k, evidence.errors))
     # The set extended by further features, one more each time.
     for n_added, addition in enumerate(evidence.additions, start=1):
-        size_and_errors.append((evidence.k + n_added, addition.errors))
+        sizes_and_errors.append((evidence.k + n_added, addition.errors))
     # The set without one of its features.
-    for reading in named:
-        size_and_errors.append((evidence.k - 1, reading.errors_without))
-    return size_and_errors
+    for entry in entries:
+        sizes_and_errors.append((evidence.k - 1, entry.errors_without))
+    return sizes_and_errors
 
 
 def overall_p(plan: Plan, results: StageResults) -> OverallP:

@@ -113,21 +113,21 @@ def _one_feature_sets(plan: Plan, results: StageResults) -> list[ConvincingSet]:
     """The set of the best single feature, if its proof in stage 2 of the test convinces.
 
     Stage 2 has two proofs: one counts the errors of rules, the other bounds the p-value of the
-    single feature that is most related to the labels. Only the latter is used here. It convinces if
+    single feature that is most related to the labels. Only the second is used here. It convinces if
     its p-value is at most the part of the level that stage 2 may spend.
 
     Returns
     -------
     A list of one set, or an empty list.
     """
-    asks_stage2 = plan.spending.stage2_level > 0
-    if not asks_stage2 or plan.features_are_given:
+    has_stage2 = plan.spending.stage2_level > 0
+    if not has_stage2 or plan.features_are_given:
         return []
     bound_of_feature = results.observed.feature
     if bound_of_feature is None:
         # Stage 1 convinced, so that the test did not look for this feature.
         bound_of_feature = best_feature(plan, results.path)
-    # log₁₀ p = 0 (p = 1) for the proof that counts errors: as if no rule had been found.
+    # The proof that counts errors gets p = 1 (log₁₀ p = 0), as if no rule had been found.
     proof = plan.bounds.second_stage(
         log10_counted=LOG10_P_ONE, log10_feature=bound_of_feature.log10_p
     )
@@ -151,9 +151,9 @@ def _shuffled_sets(plan: Plan, results: StageResults) -> list[ConvincingSet]:
         return []
     sets = []
     pvalues_of_sizes = losses.adjusted_pvalues().path.tolist()
-    for reading, pvalue in zip(results.front, pvalues_of_sizes, strict=True):
-        pvalue_alone = pvalue + plan.spending.spent_before_shuffles
-        if pvalue_alone <= plan.settings.level:
-            evidence = point_evidence(plan, results, reading)
-            sets.append(_convincing(evidence, log10(pvalue_alone), Stage.SHUFFLES))
+    for size_reading, pvalue_of_shuffles in zip(results.front, pvalues_of_sizes, strict=True):
+        pvalue = pvalue_of_shuffles + plan.spending.spent_before_shuffles
+        if pvalue <= plan.settings.level:
+            evidence = point_evidence(plan, results, size_reading)
+            sets.append(_convincing(evidence, log10(pvalue), Stage.SHUFFLES))
     return sets

@@ -195,8 +195,8 @@ def _with_expected_count(log_odds: Floats, labels: Floats) -> Floats:
     """Shift all log-odds of a block so that the expected number of positives is the observed one.
 
     Labels are drawn independently at these odds, and a draw is rejected unless it has the observed
-    number of positives. A constant shift does not change the probabilities of the labellings given
-    that number, but with this one the most draws are accepted.
+    number of positives. A constant shift does not change the probabilities of labellings with this
+    number of positives. The shift chosen here makes the most draws accepted.
 
     Parameters
     ----------
@@ -205,13 +205,15 @@ def _with_expected_count(log_odds: Floats, labels: Floats) -> Floats:
     """
     n_positive = np.count_nonzero(labels > 0)
 
-    def excess(shift: float) -> float:
-        return float(expit(log_odds + shift).sum()) - n_positive
+    def excess_of_positives(shift: float) -> float:
+        n_expected = float(expit(log_odds + shift).sum())
+        return n_expected - n_positive
 
-    # With the largest shift down fewer than one positive is expected, with the largest shift up
-    # fewer than one negative: the root lies between.
-    largest_shift = float(np.abs(log_odds).max()) + np.log(len(log_odds)) + 1
-    return log_odds + brentq(excess, -largest_shift, largest_shift)
+    # At −largest_shift fewer than one positive is expected, at +largest_shift fewer than one
+    # negative. As both classes occur, the root lies between.
+    largest_log_odds = float(np.abs(log_odds).max())
+    largest_shift = largest_log_odds + np.log(len(log_odds)) + 1
+    return log_odds + brentq(excess_of_positives, -largest_shift, largest_shift)
 
 
 def residual_basis(terms: Floats, block_of_sample: Ints) -> Floats:

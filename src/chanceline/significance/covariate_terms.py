@@ -129,11 +129,12 @@ def make_library(encoder: CovariateEncoder, columns: Mapping[str, NDArray[Any]])
     encoder : the covariates, each a number or a `Category`.
     columns : covariates by name, each with one value for each unit (sample or group).
     """
-    n_numbers = sum(not isinstance(covariate, Category) for covariate in encoder.covariates)
-    has_all_products = n_numbers <= MAX_NUMBERS_WITH_ALL_PRODUCTS
+    # With many numeric covariates only their lines are multiplied.
+    n_numeric = sum(not isinstance(covariate, Category) for covariate in encoder.covariates)
+    only_lines_in_products = n_numeric > MAX_NUMBERS_WITH_ALL_PRODUCTS
 
-    # Covariate by covariate: all factors, the factors that take part in products, and the terms of
-    # one factor.
+    # For every covariate: all factors, the factors that take part in products, and the terms of one
+    # factor.
     factors_by_name: dict[str, tuple[Factor, ...]] = {}
     factors_for_products: list[list[Factor]] = []  # one list for each covariate
     single_terms: list[Term] = []
@@ -141,21 +142,24 @@ def make_library(encoder: CovariateEncoder, columns: Mapping[str, NDArray[Any]])
         name = covariate.name
         values = columns[name]
         if isinstance(covariate, Category):
-            levels = _level_factors(covariate, values)
-            factors_by_name[name] = tuple(levels)
-            factors_for_products.append(levels)
+            level_factors = _level_factors(covariate, values)
+            factors_by_name[name] = tuple(level_factors)
+            factors_for_products.append(level_factors)
+            continue
+
+        factors = _factors_of_number(name, real_numbers(values, name))
+        factors_by_name[name] = factors.all
+        single_terms += [Term((factor,)) for factor in factors.all]
+        if only_lines_in_products:
+            factors_for_products.append([factors.line])
         else:
-            number = _factors_of_number(name, real_numbers(values, name))
-            factors_by_name[name] = number.all
-            single_terms += [Term((factor,)) for factor in number.all]
-            # With many numeric covariates only their lines are multiplied.
-            for_products = number.for_products() if has_all_products else [number.line]
-            factors_for_products.append(for_products)
+            factors_for_products.append(factors.for_products())
 
     # For every pair of covariates, each factor of the one times each factor of the other.
     products: list[Term] = []
     for first_factors, second_factors in combinations(factors_for_products, 2):
-        products += [Term(pair) for pair in product(first_factors, second_factors)]
+        pairs_of_factors = product(first_factors, second_factors)
+        products += [Term(pair) for pair in pairs_of_factors]
     return TermLibrary((*single_terms, *products), factors_by_name)
 
 

@@ -117,7 +117,8 @@ def check_pairs(
     improper_pairs = np.flatnonzero((positives != 1) | (negatives != 1))
     if len(improper_pairs):
         pair = improper_pairs[0]  # the message gives the first as an example
-        name = pair_names[pair_of_unit == pair][0]
+        names_in_pair = pair_names[pair_of_unit == pair]
+        name = names_in_pair[0]  # all units of a pair have the same name of the pair
         raise InputError(
             f"a pair must have one {unit_word} of each class, but pair {str(name)!r} has "
             f"{positives[pair]} of the positive and {negatives[pair]} of the other class "
@@ -130,9 +131,10 @@ def check_not_subjects(block_of_unit: Ints, unit_labels: Floats) -> None:
     """Raise `InputError` if the blocks look like subjects with several rows each.
 
     Labels are exchanged within blocks. The rows of one subject usually share their label, so that
-    exchanging them changes nothing; such rows should be declared as a group instead. Blocks may
-    have one class by chance too. So they are refused only if there are many, most of them have one
-    class, and more than twice as many as expected if labels were dealt at random.
+    exchanging their labels changes nothing; such rows should be declared as a group instead. A
+    block may have one class by chance, too. So blocks of several units are refused only if there
+    are many, if most of them have one class, and if these are more than twice as many as expected
+    with labels dealt at random.
 
     Parameters
     ----------
@@ -146,8 +148,9 @@ def check_not_subjects(block_of_unit: Ints, unit_labels: Floats) -> None:
     has_one_class = (positives == 0) | (positives == block_sizes)
     n_blocks = np.count_nonzero(has_several_units)
     n_one_class = np.count_nonzero(has_several_units & has_one_class)
+    are_few = n_blocks < MIN_BLOCKS_LIKE_SUBJECTS
     most_have_one_class = 2 * n_one_class > n_blocks
-    if n_blocks < MIN_BLOCKS_LIKE_SUBJECTS or not most_have_one_class:
+    if are_few or not most_have_one_class:
         return
 
     expected_one_class = _expected_one_class_blocks(block_sizes[has_several_units], unit_labels)

@@ -191,8 +191,9 @@ def make_design(
     if not declared.covariates:
         return design
 
-    # Covariates become blocks if labels can be exchanged within them, else terms of a model.
-    features = np.zeros((len(y), 0)) if X is None else X
+    # Covariates become blocks if labels can be exchanged within these, else terms of a model.
+    no_features = np.zeros((len(y), 0))
+    features = no_features if X is None else X
     return _with_covariates(design, sample_of_unit, declared.covariates, features)
 
 
@@ -220,6 +221,8 @@ def _check_blocks(
     if not units_lie_within_blocks:
         block_word = "block" if declared.pairs is None else "pair"
         raise InputError(f"every group must lie within one {block_word}.")
+
+    # The labels in pairs or blocks.
     if declared.pairs is not None:
         pair_names = np.asarray(declared.pairs)[sample_of_unit]
         unit_word = "row" if declared.groups is None else "group"
@@ -251,8 +254,8 @@ def _with_covariates(
     """The design with covariates added.
 
     Labels are exchanged within blocks. If there are enough units, categories divide these blocks
-    further into strata, and only numeric covariates need a model of the labels. Otherwise the
-    blocks stay as they are, and all covariates are in the model.
+    further into strata. The strata are then the blocks, and only numeric covariates need a model of
+    the labels. Otherwise the blocks stay as they are, and all covariates are in the model.
 
     Parameters
     ----------
@@ -264,19 +267,19 @@ def _with_covariates(
     if design.null == COIN_NULL:
         raise InputError("covariates need the null with fixed class sizes.")
     columns = read_columns(covariates, len(design.y))
-    # When adjusting, numbers with few values are categories, and others get a quadratic term.
-    encoder = make_encoder(columns, adjusting=True)
+    # When adjusting, numbers with few values are categories, and other numbers get a quadratic
+    # term.
+    all_covariates = make_encoder(columns, adjusting=True)
     check_covariates_of_units(columns, design.unit_of_sample, sample_of_unit)
 
     # The blocks, and the covariates that are left for the model.
-    strata = _strata(design, encoder, columns, sample_of_unit)
-    if can_be_blocks(strata, design.unit_labels):
-        block_of_unit = strata
-        numbers = [item for item in encoder.covariates if not isinstance(item, Category)]
-        modelled_covariates = CovariateEncoder(tuple(numbers))
+    stratum_of_unit = _strata(design, all_covariates, columns, sample_of_unit)
+    if can_be_blocks(stratum_of_unit, design.unit_labels):
+        block_of_unit = stratum_of_unit
+        modelled_covariates = _numeric_covariates(all_covariates)
     else:
         block_of_unit = design.block_of_unit
-        modelled_covariates = encoder
+        modelled_covariates = all_covariates
 
     # The model of the labels; None if nothing is left for it.
     units = LabelledUnits(
@@ -287,12 +290,20 @@ def _with_covariates(
     )
     adjustment = fit_adjustment(
         columns=columns,
-        all_covariates=encoder,
+        all_covariates=all_covariates,
         modelled_covariates=modelled_covariates,
         units=units,
         X=X,
     )
-    return replace(design, block_of_unit=block_of_unit, encoder=encoder, adjustment=adjustment)
+    return replace(
+        design, block_of_unit=block_of_unit, encoder=all_covariates, adjustment=adjustment
+    )
+
+
+def _numeric_covariates(encoder: CovariateEncoder) -> CovariateEncoder:
+    """The encoder without categories."""
+    numeric = [covariate for covariate in encoder.covariates if not isinstance(covariate, Category)]
+    return CovariateEncoder(tuple(numeric))
 
 
 def _strata(

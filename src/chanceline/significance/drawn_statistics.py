@@ -27,7 +27,7 @@ from math import ceil, sqrt
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
-from chanceline._arrays import Floats
+from chanceline._arrays import Floats, Ints
 from chanceline.significance.members import MemberArrays, join_labellings
 from chanceline.significance.outliers import clip_outliers
 from chanceline.significance.path_steps import SPREAD_SHARES
@@ -90,12 +90,13 @@ def draw_member_losses(
 ) -> MemberArrays:
     """Draw the statistics of random tables, as losses: small if the features fit the labels well.
 
-    The test combines three families of losses, its members. With a spread being a mean squared
-    correlation with the labels, these are
+    The test combines three families of losses, its members. A spread is a mean squared correlation
+    of features with the labels. The members are
 
-    * the unexplained share of the labels at every step of the forward stepwise path;
-    * the negative spread over all features, and the negative fits of ridge regressions on all;
-    * the negative spreads over the features that are most correlated with the labels.
+    * `path`: the unexplained share of the labels at every step of the forward stepwise path;
+    * `all_features`: minus the spread over all features, and minus the fits of ridge regressions
+      on all features;
+    * `best_features`: minus the spreads over the features most correlated with the labels.
 
     Parameters
     ----------
@@ -117,12 +118,13 @@ def draw_member_losses(
         ridge_fits = ridge_model.draw_fits(squares.sum(axis=1), rng)  # (draws, ridges)
         spreads = _spreads(squares, design.n_samples)  # (draws, shares of the features)
 
-        # The first share is that of all features, the later ones are those of the best features.
+        # Column 0 is the spread over all features, the later columns are those over the best ones.
         spread_of_all = spreads[:, :1]
         spreads_of_best = spreads[:, 1:]
+        fits_of_all = np.hstack([spread_of_all, ridge_fits])
         batch = MemberArrays(
             path=path_losses,
-            all_features=-np.hstack([spread_of_all, ridge_fits]),
+            all_features=-fits_of_all,
             best_features=-spreads_of_best,
         )
         batches.append(batch)
@@ -140,8 +142,8 @@ def draw_correlations(design: EffectDesign, n_draws: int, rng: np.random.Generat
     """Draw the correlations of all features with the labels: (draws, features).
 
     Before it is normalised, a centred column of P samples has P − 1 Gaussian coordinates: g along
-    the labels, shifted if the feature has an effect, and P − 2 others. With χ² the sum of squares
-    of the others, the correlation is
+    the labels, shifted if the feature has an effect, and P − 2 orthogonal to the labels. If χ² is
+    the sum of squares of these P − 2 coordinates, the correlation is
 
         g/√(g² + χ²).
 
@@ -157,8 +159,9 @@ def draw_correlations(design: EffectDesign, n_draws: int, rng: np.random.Generat
     shape = (n_draws, design.n_features)
     along_labels = rng.standard_normal(shape)  # g
     along_labels[:, : design.features_with_effect] += design.shift
-    other_squares = rng.chisquare(design.n_dimensions - 1, shape)  # χ²
-    correlations: Floats = along_labels / np.sqrt(along_labels**2 + other_squares)
+    orthogonal_squares = rng.chisquare(design.n_dimensions - 1, shape)  # χ²
+    squared_lengths = along_labels**2 + orthogonal_squares
+    correlations: Floats = along_labels / np.sqrt(squared_lengths)
 
     n_values_with_effect = design.n_samples * design.features_with_effect
     if design.effect != 0 and n_values_with_effect <= MAX_VALUES_WITH_EFFECT:
@@ -180,9 +183,11 @@ def _correlations_of_samples(
     columns = clip_outliers(values)  # (samples, draws): a column for each draw
     columns -= columns.mean(axis=0)
 
-    # Pearson correlation: the scalar product of centred columns and labels over their lengths.
+    # Pearson correlation: the scalar product of a centred column with the centred labels, divided
+    # by the product of their lengths.
     centred_labels = is_positive - is_positive.mean()
-    products_of_lengths = np.linalg.norm(columns, axis=0) * np.linalg.norm(centred_labels)
+    lengths = np.linalg.norm(columns, axis=0)  # (draws,)
+    products_of_lengths = lengths * np.linalg.norm(centred_labels)
     correlations: Floats = centred_labels @ columns / products_of_lengths
     return correlations
 
@@ -287,24 +292,27 @@ class _FramePath:
         self.coordinates[:, :, 0] = correlations
         self.squares_outside_frame = 1 - correlations**2
 
-        # The path: the residual is all of the labels, and columns have their full length, 1. The
-        # margin keeps the gain C²/L finite for a column that was taken, whose L is 0 otherwise.
+        # The path: the residual is all of the labels, and columns have their full length, 1.
         self.loss = np.ones(n_draws)
         self.products = correlations.copy()
-        self.squares_outside_span = np.full((n_draws, n_columns), 1 + SMALLEST_SQUARED_LENGTH)
+        # The margin keeps this above 0 for a column that was taken. A gain is divided by it.
+        squared_length = 1 + SMALLEST_SQUARED_LENGTH
+        self.squares_outside_span = np.full((n_draws, n_columns), squared_length)
         self.taken_directions = np.zeros((n_draws, n_steps, n_axes))
 
     def take_next_column(self, rng: np.random.Generator) -> Floats:
         """One step of forward selection: take the column of largest gain in every draw.
 
         Every draw has a frame, orthonormal axes in which its columns have coordinates; the step
-        adds an axis. Let z be a column, r the residual of the labels, and u the direction that the
-        column taken adds to the span of those before. With the scalar products
+        adds an axis. For every column z the state has
 
-            C = r·z (`products`),   V = z·u,   ρ = r·u,
+            C = r·z (`products`), where r is the residual of the labels;
+            L (`squares_outside_span`), the squared length of z outside the span of the columns
+            taken before.
 
-        and the squared length L of z outside the span (`squares_outside_span`), projecting u out of
-        r and z changes C by −ρV, L by −V², and the loss |r|² by −ρ². The state is updated in place.
+        Let u be the direction that the column taken adds to this span. With V = z·u and ρ = r·u,
+        projecting u out of r and z changes C by −ρV, L by −V², and the loss |r|² by −ρ². The state
+        is updated in place.
 
         In `einsum`, d counts draws, c columns and a axes of the frame.
 
@@ -314,19 +322,20 @@ class _FramePath:
         """
         # Taking a column lowers the loss by the gain C²/L.
         gains = self.products**2 / self.squares_outside_span
-        best = gains.argmax(axis=1)  # (draws,)
+        best_columns = gains.argmax(axis=1)  # (draws,) indices
 
-        # With an axis along these columns, the frame contains them. Their part outside the
+        # A new axis of the frame makes the frame contain these columns. Their part outside the
         # directions taken before is the new direction u.
-        self._add_axis(best, rng)
-        draws = np.arange(len(best))
-        taken_columns = self.coordinates[draws, best]  # (draws, axes)
+        self._add_axis(best_columns, rng)
+        draws = np.arange(len(best_columns))
+        taken_columns = self.coordinates[draws, best_columns]  # (draws, axes)
         direction = self._direction_of(taken_columns)  # u, (draws, axes)
 
         # ρ: the residual is orthogonal to the directions taken before, so that for the column taken
         # C = (z·u)(r·u).
-        length_along_direction = np.einsum("da,da->d", taken_columns, direction)
-        residual_part = self.products[draws, best] / length_along_direction  # ρ, (draws,)
+        taken_along_direction = np.einsum("da,da->d", taken_columns, direction)  # z·u
+        taken_products = self.products[draws, best_columns]  # C
+        residual_part = taken_products / taken_along_direction  # ρ, (draws,)
 
         # Project u out of the residual and all columns.
         column_parts = np.einsum("dca,da->dc", self.coordinates, direction)  # V, (draws, columns)
@@ -337,38 +346,40 @@ class _FramePath:
         self.n_taken += 1
         return self.loss
 
-    def _add_axis(self, best: np.ndarray, rng: np.random.Generator) -> None:
+    def _add_axis(self, best_columns: Ints, rng: np.random.Generator) -> None:
         """Add an axis to every draw's frame, along the part of its best column outside the frame.
 
-        The frame is a set of orthonormal axes in which the columns have coordinates. Those along
-        the new axis are drawn and written into `coordinates`, and `squares_outside_frame` becomes
-        smaller by their squares.
+        The frame is a set of orthonormal axes in which the columns have coordinates. The
+        coordinates along the new axis are drawn and written into `coordinates`, and
+        `squares_outside_frame` becomes smaller by their squares.
 
-        The part of another column outside the frame points in a random direction of the remaining
-        dimensions, like a vector of Gaussians: g along the axis, and others with the sum of squares
-        χ². So if that part has the squared length s, the coordinate is √s·g/√(g² + χ²).
+        For any other column, the part outside the frame points in a random direction of the
+        dimensions outside the frame. This is the direction of a vector of Gaussians, with g along
+        the new axis and the sum of squares χ² along all other dimensions. So if the part has the
+        squared length s, the coordinate is √s·g/√(g² + χ²).
 
         Parameters
         ----------
-        best : (draws,) index of the column that each draw takes now.
+        best_columns : (draws,) index of the column that each draw takes now.
         rng : random numbers; its state advances.
         """
-        draws = np.arange(len(best))
+        draws = np.arange(len(best_columns))
         new_axis = 1 + self.n_taken  # index of the axis: 0 is the labels, then one for each step
         n_dimensions_left = self.n_dimensions - new_axis
 
         shape = self.squares_outside_frame.shape  # (draws, columns)
         gaussians = rng.standard_normal(shape)  # g
         other_squares = rng.chisquare(n_dimensions_left - 1, shape)  # χ²
-        along_axis = gaussians * np.sqrt(
-            self.squares_outside_frame / (gaussians**2 + other_squares)
-        )
+        total_squares = gaussians**2 + other_squares
+        along_axis = gaussians * np.sqrt(self.squares_outside_frame / total_squares)
         # The best column defines the axis: its part outside the frame lies along the axis.
-        along_axis[draws, best] = np.sqrt(self.squares_outside_frame[draws, best])
+        best_squares = self.squares_outside_frame[draws, best_columns]
+        along_axis[draws, best_columns] = np.sqrt(best_squares)
 
         self.coordinates[:, :, new_axis] = along_axis
         # Rounding may make the difference negative.
-        self.squares_outside_frame = np.maximum(self.squares_outside_frame - along_axis**2, 0.0)
+        squares_left = self.squares_outside_frame - along_axis**2
+        self.squares_outside_frame = np.maximum(squares_left, 0.0)
 
     def _direction_of(self, columns: Floats) -> Floats:
         """In every draw, the part of one column outside the directions taken, scaled to length 1.
@@ -421,18 +432,18 @@ class RidgeModel:
     def draw_fits(self, squared_length: Floats, rng: np.random.Generator) -> Floats:
         """Draw how much of the labels each ridge regression fits: (draws, ridges).
 
-        A ridge regression with penalty λ fits the share s/(λ + s) of the labels' squares. Here
-        s = |c|²(1 − h), c are the correlations of the N columns with the labels, and h is a mean of
-        N eigenvalues (the shrinkages, most of them zero if N is large) with random weights. The
-        share is divided by what is expected by chance.
+        A ridge regression with penalty λ fits the share s/(λ + s) of the labels' squares, where
+        s = |c|²(1 − h). Here c are the correlations of the N columns with the labels. h is a mean
+        of N eigenvalues with random weights: the shrinkages, and zeros if N is larger than their
+        number. The share is divided by the share expected by chance.
 
         Parameters
         ----------
         squared_length : (draws,) |c|².
         rng : random numbers; its state advances.
         """
-        # The weights are squares of N Gaussians, divided by their sum. Those of the shrinkages that
-        # are zero count only for the sum, and are drawn together as a χ².
+        # The weights are squares of N Gaussians, divided by their sum. The weights of eigenvalues
+        # that are zero count only in this sum, and are drawn together as a χ².
         n_draws = len(squared_length)
         n_axes = len(self.shrinkages)
         weights = rng.standard_normal((n_draws, n_axes)) ** 2
@@ -465,8 +476,8 @@ def make_ridge_model(n_dimensions: int, n_features: int, rng: np.random.Generato
         return _no_ridges(n_dimensions, n_features)
 
     # The penalties, as in the test: each leaves the regression a given share of the free parameters
-    # of least squares, which depends on the eigenvalues of ZZᵀ. Columns of Z have length 1, so that
-    # their entries have the variance 1/(P − 1).
+    # of least squares. The share depends on the eigenvalues of ZZᵀ. Columns of Z have length 1, so
+    # that their entries have the variance 1/(P − 1).
     variance = 1 / n_dimensions
     eigenvalues = variance * mean_spectrum(n_dimensions, n_features, rng)
     ridges = np.array([ridge_of_share(eigenvalues, share) for share in RIDGE_SHARES])
@@ -513,8 +524,8 @@ def random_spectrum(n_rows: int, n_columns: int, rng: np.random.Generator) -> Fl
     """Draw the nonzero eigenvalues of ZZᵀ, where Z has n_rows × n_columns standard Gaussians.
 
     They have the same distribution as the eigenvalues of BBᵀ with a bidiagonal matrix B of
-    independent entries (Dumitriu and Edelman 2002). With m = min(n_rows, n_columns) and n the
-    larger side, these are √χ² with
+    independent entries (Dumitriu and Edelman 2002). Let m = min(n_rows, n_columns) and n the larger
+    side. The entries of B are square roots of χ² variables with
 
         n, n − 1, …, n − m + 1 degrees of freedom on the diagonal, and
         m − 1, m − 2, …, 1 degrees of freedom below the diagonal.
@@ -525,8 +536,10 @@ def random_spectrum(n_rows: int, n_columns: int, rng: np.random.Generator) -> Fl
     """
     m = min(n_rows, n_columns)
     n = max(n_rows, n_columns)
-    diagonal = np.sqrt(rng.chisquare(n - np.arange(m)))
-    below_diagonal = np.sqrt(rng.chisquare(m - 1 - np.arange(m - 1)))
+    freedom_on_diagonal = n - np.arange(m)
+    freedom_below_diagonal = m - 1 - np.arange(m - 1)
+    diagonal = np.sqrt(rng.chisquare(freedom_on_diagonal))
+    below_diagonal = np.sqrt(rng.chisquare(freedom_below_diagonal))
 
     # BBᵀ is tridiagonal.
     diagonal_of_product = diagonal**2

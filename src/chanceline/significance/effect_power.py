@@ -153,7 +153,7 @@ def samples_for_effect(  # noqa: PLR0913
 
 
 def power_curve(plan: PowerPlan, *, seed: int = 0) -> list[PowerPlan]:
-    """The power at several sample sizes around that of a plan, roughly.
+    """Estimate the power roughly at several sample sizes around that of a plan.
 
     Fewer tables are drawn than for the plan, so that the powers have larger standard errors.
 
@@ -174,7 +174,10 @@ def power_curve(plan: PowerPlan, *, seed: int = 0) -> list[PowerPlan]:
         level=plan.level,
         seed=seed,
     )
-    sizes = {max(FEWEST_SAMPLES_FOR_POWER, round(ratio * plan.n_samples)) for ratio in CURVE_RATIOS}
+    sizes: set[int] = set()  # each size once: small plans reach the lower limit several times
+    for ratio in CURVE_RATIOS:
+        size = round(ratio * plan.n_samples)
+        sizes.add(max(FEWEST_SAMPLES_FOR_POWER, size))
     return [study.power_with(size, ROUGH_DRAWS) for size in sorted(sizes)]
 
 
@@ -228,9 +231,16 @@ class EffectStudy:
     seed: int
 
     def power_with(self, n_samples: int, draws: NumberOfDraws) -> PowerPlan:
-        """The power with this number of samples: how often the test sees the effect."""
+        """Estimate the power with this number of samples: how often the test sees the effect.
+
+        Parameters
+        ----------
+        n_samples : of both classes together.
+        draws : how many random tables the estimate is made from.
+        """
         # Both classes have at least one sample.
-        positives = min(max(1, round(self.balance * n_samples)), n_samples - 1)
+        rounded = round(self.balance * n_samples)
+        positives = min(max(1, rounded), n_samples - 1)
         design = EffectDesign(
             n_samples=n_samples,
             positives=positives,
@@ -247,15 +257,16 @@ class EffectStudy:
             features_with_effect=self.features_with_effect,
             level=self.level,
             power=estimate.power,
-            error=estimate.error,
+            error=estimate.error,  # standard error of the power
         )
 
     def samples_for(self, power: float) -> PowerPlan:
         """Find about the smallest number of samples with which the test has the power wanted.
 
-        Let z(P) be the normal quantile of the power with P samples. It is nearly a straight line in
-        √P. For an effect d in one feature, and a share s of one class, the slope is d√(s(1−s)). So
-        the power at one size P gives a better guess (Newton's method with a fixed slope),
+        Let z(P) be the normal quantile of the power with P samples. As a function of √P it is
+        nearly a straight line. For an effect d in one feature, and a share s of one class, the
+        slope is d√(s(1−s)). So the power at one size P gives a better guess (Newton's method with
+        a fixed slope),
 
             √P_next = √P + (z_wanted − z(P))/slope.
 
@@ -269,21 +280,24 @@ class EffectStudy:
         slope = self.effect * sqrt(self.balance * (1 - self.balance))
         z_wanted = float(ndtri(power))
 
-        # Bisection limits: the size sought is above `too_few` and at most `enough`.
-        too_few = FEWEST_SAMPLES_FOR_POWER - 1
-        enough = MAX_COUNT
+        # Limits from the sizes tried so far: the size sought lies above the first, and is at most
+        # the second.
+        largest_too_small = FEWEST_SAMPLES_FOR_POWER - 1
+        smallest_sufficient = MAX_COUNT
         next_size = self._first_guess(z_wanted, slope)
         for _ in range(MAX_SIZES_TRIED):
             size = next_size
             rough_power = self.power_with(size, ROUGH_DRAWS).power
             if rough_power < power:
-                too_few = size
+                largest_too_small = size
             else:
-                enough = size
+                smallest_sufficient = size
 
+            # The next guess, √P_next, kept between these limits.
             change_of_root = (z_wanted - _quantile_of(rough_power)) / slope
-            size_by_line = ceil(max(sqrt(size) + change_of_root, 0.0) ** 2)
-            next_size = min(max(size_by_line, too_few + 1), enough)
+            next_root = max(sqrt(size) + change_of_root, 0.0)
+            size_by_line = ceil(next_root**2)
+            next_size = min(max(size_by_line, largest_too_small + 1), smallest_sufficient)
             if abs(next_size - size) <= SAMPLES_TOLERANCE * size:
                 break
         # `next_size` hardly differs from the last size tried.
@@ -344,16 +358,17 @@ def estimate_power(
 
     # The losses (statistics that are small for a good fit) of all tables.
     noise = design.without_effect()
-    null = draw_member_losses(noise, ridge_model, draws.null, n_steps=n_steps, rng=null_rng)
-    with_effect = draw_member_losses(
+    null_losses = draw_member_losses(noise, ridge_model, draws.null, n_steps=n_steps, rng=null_rng)
+    effect_losses = draw_member_losses(
         design, ridge_model, draws.effect, n_steps=n_steps, rng=effect_rng
     )
 
-    # The share of tables that convince.
-    pvalues = pvalues_among(with_effect, null)
+    # The share of tables that convince, and its standard error.
+    pvalues = pvalues_among(effect_losses, null_losses)
     shuffle_level = level_of_shuffles(design, level)
     power = float(np.mean(pvalues <= shuffle_level))
-    return PowerEstimate(power, error=_error_of_power(power, pvalues, shuffle_level, draws))
+    standard_error = _error_of_power(power, pvalues, shuffle_level, draws)
+    return PowerEstimate(power, error=standard_error)
 
 
 def _error_of_power(power: float, pvalues: Floats, level: float, draws: NumberOfDraws) -> float:
@@ -419,9 +434,9 @@ def pvalues_among(losses: MemberArrays, null: MemberArrays) -> Floats:
         p = (1 + #{draws of the null whose T is at least that of the row})/(1 + #{draws}).
 
     Here q is the rank of the row among the draws by its best column of the member
-    (`_ranks_by_best_column`). The row counts as one of its own shuffles, hence the ones. The T of
-    the draws are computed without the row, for speed: one row more among thousands of draws changes
-    a rank by at most one.
+    (`_ranks_by_best_column`). The row counts as one of its own shuffles, hence the ones in p. For
+    speed, T of the draws is computed once, without the row. One more row among thousands of draws
+    would change a rank by at most one.
 
     Parameters
     ----------
@@ -436,7 +451,7 @@ def pvalues_among(losses: MemberArrays, null: MemberArrays) -> Floats:
     for member, null_member in zip(losses, null, strict=True):
         totals += 1 / _ranks_by_best_column(member, null_member)
 
-    # The same T of every draw, ranked among the draws.
+    # T of every draw, ascending.
     null_totals = np.sort(combine_losses(null).totals)
     n_draws = len(null_totals)
     n_draws_below = np.searchsorted(null_totals, totals, side="left")  # T strictly below the row's

@@ -149,14 +149,16 @@ def feature_evidence(plan: Plan, results: StageResults, bound: FeatureBound) -> 
     """
     column = bound.feature
     values = plan.data.X[:, column].astype(float)
-    auc = area_under_curve(values, plan.data.y > 0)  # above 1/2: higher in the positive class
+    is_positive = plan.data.y > 0
+    auc = area_under_curve(values, is_positive)
     negative, positive = plan.class_names
+    class_with_higher_values = positive if auc >= 0.5 else negative
     evidence = Evidence(
         k=1,
         features=(bound.name,),
         errors=fewest_errors_on([column], results.observed.rules),
         auc=auc,
-        higher_in=positive if auc >= 0.5 else negative,
+        higher_in=class_with_higher_values,
         by=EvidenceSource.BOUND,
     )
     # R² is known if the forward stepwise path begins with this feature.

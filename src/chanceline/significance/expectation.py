@@ -19,27 +19,27 @@ from chanceline.tables.wording import plural
 LONG_AREA_INTERVAL = 0.3
 
 
-def knowledge_in_words(expected: ExpectedError) -> str:
+def knowledge_in_words(expected_error: ExpectedError) -> str:
     """`better than guessing, AUC 0.87 (95 % CI 0.77–0.93)`."""
-    if isnan(expected.auc):
+    if isnan(expected_error.auc):
         return "whether it is better than guessing cannot be said, as no fold has both classes"
-    low, high = expected.auc_interval
-    area = f"AUC {expected.auc:.2f} (95 % CI {low:.2f}–{high:.2f})"
-    if expected.knows_something:
+    low, high = expected_error.auc_interval
+    area = f"AUC {expected_error.auc:.2f} (95 % CI {low:.2f}–{high:.2f})"
+    if expected_error.knows_something:
         return f"better than guessing, {area}"
     return f"not clearly better than guessing, {area}"
 
 
-def worth_in_words(expected: ExpectedError) -> str:
+def worth_in_words(expected_error: ExpectedError) -> str:
     """`CV error 15 % (95 % CI 8–26), majority class 35 %: clearly better, 14 samples won, 2 lost`.
 
     Samples are won where the rule is right and the larger class wrong, and lost where it is the
     other way round.
     """
-    comparison = expected.against_majority
-    standing = "clearly better" if expected.better_than_majority else "not clearly better"
+    comparison = expected_error.against_majority
+    standing = "clearly better" if expected_error.better_than_majority else "not clearly better"
     won = plural(round(comparison.won), "sample")
-    return f"{expected.summary()}: {standing}, {won} won, {round(comparison.lost)} lost"
+    return f"{expected_error.summary()}: {standing}, {won} won, {round(comparison.lost)} lost"
 
 
 def other_size_in_words(n_few: int, difference: LossDifference, *, rule_has_many: bool) -> str:
@@ -65,7 +65,7 @@ def other_size_in_words(n_few: int, difference: LossDifference, *, rule_has_many
 
 
 def reconciliation(
-    verdict: Verdict, evidence: Evidence, expected: ExpectedError | None, sample_count: str
+    verdict: Verdict, evidence: Evidence, expected_error: ExpectedError | None, sample_count: str
 ) -> str:
     """A sentence that explains why the test and cross-validation seem to contradict each other.
 
@@ -75,25 +75,27 @@ def reconciliation(
     Parameters
     ----------
     verdict, evidence : of the test.
-    expected : what cross-validation says of the rule for new samples; None if the rule was not
-        cross-validated. `knows_something` says that it is clearly better than guessing (area under
-        the curve), `better_than_majority` that it errs clearly less often than naming the larger
-        class.
+    expected_error : what cross-validation says of the rule for new samples; None if the rule was
+        not cross-validated. `knows_something` says that the rule is clearly better than guessing
+        (area under the curve), `better_than_majority` that it errs clearly less often than naming
+        the larger class.
     sample_count : how many independent samples there are, in words: `60 samples`, `32 groups`.
     """
-    if expected is None:
+    if expected_error is None:
         return ""
     is_structure = verdict is Verdict.STRUCTURE
+
     # The test finds structure, but the rule does not clearly use it.
-    if is_structure and not expected.knows_something:
-        return f"Both hold: {_why_rule_lags(evidence, expected, sample_count)}."
-    if is_structure and not expected.better_than_majority:
+    if is_structure and not expected_error.knows_something:
+        return f"Both hold: {_why_rule_lags(evidence, expected_error, sample_count)}."
+    if is_structure and not expected_error.better_than_majority:
         return (
             "Both hold: the rule ranks samples by what it knows, but at its threshold that is not "
             "clearly enough to err less often than the larger class."
         )
+
     # The rule knows something, but the test finds no structure.
-    if expected.knows_something and not is_structure:
+    if expected_error.knows_something and not is_structure:
         return (
             "Both hold: the rule promises something, but the test, which is the stricter of the "
             "two, does not exclude chance; further samples would tell."
@@ -101,7 +103,7 @@ def reconciliation(
     return ""
 
 
-def _why_rule_lags(evidence: Evidence, expected: ExpectedError, sample_count: str) -> str:
+def _why_rule_lags(evidence: Evidence, expected_error: ExpectedError, sample_count: str) -> str:
     """Why a rule need not be clearly better than guessing although there is structure.
 
     The parameters are those of `reconciliation`.
@@ -111,7 +113,7 @@ def _why_rule_lags(evidence: Evidence, expected: ExpectedError, sample_count: st
             "the evidence is spread over many features, and these "
             f"{sample_count} are too few to learn how to weigh them"
         )
-    low, high = expected.auc_interval
+    low, high = expected_error.auc_interval
     auc_is_known_poorly = high - low > LONG_AREA_INTERVAL
     if auc_is_known_poorly:
         return (

@@ -18,7 +18,9 @@ class ExpectedNumber(NamedTuple):
     meaning: str
 
 
-def expected_numbers(expected: ExpectedError, classes: tuple[str, str]) -> list[ExpectedNumber]:
+def expected_numbers(
+    expected_error: ExpectedError, classes: tuple[str, str]
+) -> list[ExpectedNumber]:
     """What to expect of a rule on new samples, as rows of a table.
 
     Each row has a name, a value in words and its meaning. The rows are the error, the comparison
@@ -26,40 +28,40 @@ def expected_numbers(expected: ExpectedError, classes: tuple[str, str]) -> list[
 
     Parameters
     ----------
-    expected : the result of cross-validation; its rates are shares from 0 to 1.
+    expected_error : the result of cross-validation; its rates are shares from 0 to 1.
     classes : names of the negative and of the positive class.
     """
     rows = [
         ExpectedNumber(
             "error",
-            f"{_percent(expected.rate)} (95 % CI {_percent_range(expected.interval)})",
+            f"{_percent(expected_error.rate)} (95 % CI {_percent_range(expected_error.interval)})",
             "share of new samples that the rule takes for the other class",
         ),
-        *_against_majority(expected),
-        *_by_class(expected, classes),
+        *_against_majority(expected_error),
+        *_by_class(expected_error, classes),
         ExpectedNumber(
             "area under the curve",
-            _area(expected),
+            _area(expected_error),
             "share of pairs of one sample of each class that the scores put in the right order, "
             "within folds; 0.5 is guessing",
         ),
     ]
-    return rows + _other_rules(expected)
+    return rows + _other_rules(expected_error)
 
 
-def _against_majority(expected: ExpectedError) -> list[ExpectedNumber]:
+def _against_majority(expected_error: ExpectedError) -> list[ExpectedNumber]:
     """Two rows that compare the rule with always naming the larger class.
 
     The rule wins a sample if it is right and the larger class is wrong. It loses a sample if it is
     wrong and the larger class is right.
     """
-    comparison = expected.against_majority
+    comparison = expected_error.against_majority
     standing = "clearly better" if comparison.better else "not clearly better"
     pvalue = max(comparison.pvalue, float_info.min)  # not 0, which has no logarithm
     return [
         ExpectedNumber(
             "error of the larger class",
-            _percent(expected.majority_error),
+            _percent(expected_error.majority_error),
             "always naming the larger class; of equal ones, guessing",
         ),
         ExpectedNumber(
@@ -71,44 +73,49 @@ def _against_majority(expected: ExpectedError) -> list[ExpectedNumber]:
     ]
 
 
-def _by_class(expected: ExpectedError, classes: tuple[str, str]) -> list[ExpectedNumber]:
+def _by_class(expected_error: ExpectedError, classes: tuple[str, str]) -> list[ExpectedNumber]:
     """Rows of sensitivity, specificity, and the mean error of the two classes."""
     negative, positive = classes
     return [
-        ExpectedNumber("sensitivity", _percent(expected.sensitivity), f"share of {positive} found"),
-        ExpectedNumber("specificity", _percent(expected.specificity), f"share of {negative} found"),
+        ExpectedNumber(
+            "sensitivity", _percent(expected_error.sensitivity), f"share of {positive} found"
+        ),
+        ExpectedNumber(
+            "specificity", _percent(expected_error.specificity), f"share of {negative} found"
+        ),
         ExpectedNumber(
             "balanced error",
-            _percent(expected.balanced_rate),
+            _percent(expected_error.balanced_rate),
             "mean of the errors of the two classes",
         ),
     ]
 
 
-def _other_rules(expected: ExpectedError) -> list[ExpectedNumber]:
+def _other_rules(expected_error: ExpectedError) -> list[ExpectedNumber]:
     """Rows of the errors of other kinds of rules, for those that were cross-validated."""
-    # Name → (error, meaning); the error is None if the kind of rule was not cross-validated.
-    compared = {
-        "error with few features": (expected.few_rate, "if rules on few features alone are made"),
-        "error with many features": (
-            expected.many_rate,
-            "if rules on many features alone are made",
-        ),
-        "error of covariates alone": (expected.covariates_rate, "without any feature"),
-    }
+    # The error rate is None if the kind of rule was not cross-validated.
     rows = []
-    for name, (rate, meaning) in compared.items():
-        if rate is not None:
-            rows.append(ExpectedNumber(name, _percent(rate), meaning))
+    if expected_error.few_rate is not None:
+        value = _percent(expected_error.few_rate)
+        meaning = "if rules on few features alone are made"
+        rows.append(ExpectedNumber("error with few features", value, meaning))
+    if expected_error.many_rate is not None:
+        value = _percent(expected_error.many_rate)
+        meaning = "if rules on many features alone are made"
+        rows.append(ExpectedNumber("error with many features", value, meaning))
+    if expected_error.covariates_rate is not None:
+        value = _percent(expected_error.covariates_rate)
+        meaning = "without any feature"
+        rows.append(ExpectedNumber("error of covariates alone", value, meaning))
     return rows
 
 
-def _area(expected: ExpectedError) -> str:
+def _area(expected_error: ExpectedError) -> str:
     """`0.85 (95 % CI 0.70–0.92)`, or why there is none."""
-    if isnan(expected.auc):
+    if isnan(expected_error.auc):
         return "none, as no fold has both classes"
-    low, high = expected.auc_interval
-    return f"{expected.auc:.2f} (95 % CI {low:.2f}–{high:.2f})"
+    low, high = expected_error.auc_interval
+    return f"{expected_error.auc:.2f} (95 % CI {low:.2f}–{high:.2f})"
 
 
 def _percent(share: float) -> str:

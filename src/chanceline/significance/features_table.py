@@ -55,6 +55,8 @@ def feature_row(result: SeparationTest, name: str, weight: float) -> dict[str, A
     test it; and whether the feature is in the `evidence`, the `rule` and the `separating` set.
     """
     reading = reading_of(result, name)
+    is_in_rule = result.rule is not None and name in result.rule.features
+    surrogates = surrogates_of(result, name)
     return {
         "feature": name,
         "weight": weight,
@@ -63,16 +65,16 @@ def feature_row(result: SeparationTest, name: str, weight: float) -> dict[str, A
         "auc": reading.auc,
         "adjusted_p": result.marginal_pvalues.get(name, np.nan),
         "evidence": name in result.evidence.names_in_line,
-        "rule": result.rule is not None and name in result.rule.features,
+        "rule": is_in_rule,
         "separating": name in result.separating.features,
-        "surrogates": ", ".join(surrogates_of(result, name)),
+        "surrogates": ", ".join(surrogates),
     }
 
 
 def surrogates_of(result: SeparationTest, name: str) -> tuple[str, ...]:
     """Features that could replace this one in the rule for new samples.
 
-    None if the rule does not have the feature.
+    The tuple is empty if the rule does not have the feature.
     """
     if result.rule is None:
         return ()

@@ -33,8 +33,8 @@ from chanceline.significance.term_evidence import KnownSpan, Responses
 # The probability that a dependence is reported although there is none, over all tests together.
 CHECK_LEVEL = 0.05
 # The permutations of residuals that the observed order is compared with.
-N_DEALS = 999
-SEED_OF_DEALS = 0
+N_PERMUTATIONS = 999
+SEED = 0
 N_NEIGHBOURS = 3
 # At most this many units are checked, evenly spread over the table.
 MAX_UNITS_CHECKED = 1_000
@@ -50,7 +50,7 @@ class Side(StrEnum):
     FEATURES = "features"
 
 
-class LeftOver(NamedTuple):
+class MissedDependence(NamedTuple):
     """A dependence on covariates that the model misses: neighbours are alike.
 
     covariates : names of the covariates in which units are neighbours.
@@ -74,30 +74,30 @@ class Neighbourhood(NamedTuple):
     neighbours: Ints
 
 
-def find_left_overs(
+def find_missed_dependences(
     encoder: CovariateEncoder,
     columns: Mapping[str, NDArray[Any]],
-    known: KnownSpan,
+    projected_out: KnownSpan,
     responses: Responses,
-) -> tuple[LeftOver, ...]:
+) -> tuple[MissedDependence, ...]:
     """Find the covariates on which labels or features still depend after the adjustment.
 
     The adjustment projects a span of covariate terms out of labels and features. For each numeric
-    covariate, and for all covariates together, a permutation test asks whether neighbouring units
-    have more similar residuals than other units.
+    covariate, and for all covariates together, a permutation test asks whether neighbours (units
+    with similar values of the covariate) have more similar residuals than other units.
 
     Parameters
     ----------
     encoder : the covariates, each a number or a `Category`.
     columns : covariates by name, each with one value for each unit (sample or group).
-    known : the span that the adjustment projects out.
+    projected_out : the span that the adjustment projects out.
     responses : labels (units,) and features (units, features).
 
     Returns
     -------
     One entry for each significant test, with Bonferroni over all tests.
     """
-    # Which units are neighbours; in a large table, among a subset of the units.
+    # Which units are neighbours. In a large table only a subset of the units is checked.
     n_units = len(responses.labels)
     n_checked = min(n_units, MAX_UNITS_CHECKED)
     units_checked = np.linspace(0, n_units - 1, n_checked).astype(int)
@@ -105,20 +105,21 @@ def find_left_overs(
     neighbourhoods = make_neighbourhoods(encoder, columns_checked)
 
     # The residuals (units, columns) of the labels, and of the features if there are any.
-    residuals_of_side = {Side.LABELS: known.residuals(responses.labels[:, None])}
+    labels = responses.labels[:, None]  # (units, 1)
+    residuals_of_side = {Side.LABELS: projected_out.residuals(labels)}
     if responses.features.shape[1] > 0:
-        residuals_of_side[Side.FEATURES] = known.residuals(responses.features)
+        residuals_of_side[Side.FEATURES] = projected_out.residuals(responses.features)
 
     # Test every combination of a side and a neighbourhood.
     n_tests = len(neighbourhoods) * len(residuals_of_side)
-    left_overs = []
+    missed = []
     for side, residuals in residuals_of_side.items():
         products = _products(residuals[units_checked])  # (units, units)
         for neighbourhood in neighbourhoods:
             pvalue = neighbour_pvalue(products, neighbourhood.neighbours)
             if pvalue * n_tests <= CHECK_LEVEL:  # Bonferroni
-                left_overs.append(LeftOver(neighbourhood.covariates, side, pvalue))
-    return tuple(left_overs)
+                missed.append(MissedDependence(neighbourhood.covariates, side, pvalue))
+    return tuple(missed)
 
 
 def make_neighbourhoods(
@@ -126,8 +127,8 @@ def make_neighbourhoods(
 ) -> tuple[Neighbourhood, ...]:
     """Find the nearest units in each numeric covariate, and in all covariates together.
 
-    Distances in all covariates together are Euclidean: a numeric covariate has its normal score
-    (normal quantile of the rank) as coordinate, a category the scaled indicators of its levels. A
+    Distances are Euclidean. A numeric covariate has one coordinate, its normal score (the normal
+    quantile of the rank). A category has one coordinate for each level, the scaled indicator. A
     category by itself needs no check, because the model has an indicator of each of its levels.
 
     Parameters
@@ -140,20 +141,21 @@ def make_neighbourhoods(
     One neighbourhood for each numeric covariate; then, if there are several covariates, one for all
     of them.
     """
-    coordinates = []  # for every covariate (units, coordinates)
+    coordinates_of_covariates = []  # (units, coordinates) each
     neighbourhoods = []
     for covariate in encoder.covariates:
         values = columns[covariate.name]
         if isinstance(covariate, Category):
-            levels = covariate.transform(values)
-            coordinates.append(DISTANCE_OF_LEVELS * levels)
+            indicators = covariate.transform(values)  # (units, levels)
+            coordinates_of_covariates.append(DISTANCE_OF_LEVELS * indicators)
         else:
-            scores = normal_scores(real_numbers(values, covariate.name))[:, None]
-            coordinates.append(scores)
+            numbers = real_numbers(values, covariate.name)
+            scores = normal_scores(numbers)[:, None]  # (units, 1)
+            coordinates_of_covariates.append(scores)
             neighbourhoods.append(Neighbourhood((covariate.name,), _nearest(scores)))
-    if len(coordinates) > 1:
-        nearest_in_all = _nearest(np.hstack(coordinates))
-        neighbourhoods.append(Neighbourhood(encoder.names, nearest_in_all))
+    if len(coordinates_of_covariates) > 1:
+        all_coordinates = np.hstack(coordinates_of_covariates)
+        neighbourhoods.append(Neighbourhood(encoder.names, _nearest(all_coordinates)))
     return tuple(neighbourhoods)
 
 
@@ -165,7 +167,7 @@ def _nearest(coordinates: Floats) -> Ints:
     coordinates : (units, coordinates). A slight jitter is added, so that the neighbours of units
         with equal values are random and do not depend on the order of rows.
     """
-    rng = np.random.default_rng(SEED_OF_DEALS)
+    rng = np.random.default_rng(SEED)
     jittered = coordinates + 1e-6 * rng.random(coordinates.shape)
     n_neighbours = min(N_NEIGHBOURS, len(coordinates) - 1)
     _, nearest = cKDTree(jittered).query(jittered, k=n_neighbours + 1)
@@ -189,21 +191,23 @@ def _products(residuals: Floats) -> Floats:
 def neighbour_pvalue(products: Floats, neighbours: Ints) -> float:
     """The permutation p-value of the hypothesis that neighbours are no more alike than other units.
 
-    The statistic is T = Σ_i Σ_{j neighbour of i} ⟨e_i, e_j⟩ of the units' residuals e. It is
-    compared with T after the residuals were permuted among the units.
+    The statistic is T = Σ_i Σ_{j neighbour of i} ⟨e_i, e_j⟩, where e_i is the vector of residuals
+    of unit i. T is compared with its values after random permutations of the residuals among the
+    units.
 
     Parameters
     ----------
     products : (units, units) ⟨e_i, e_j⟩.
     neighbours : (units, neighbours) for every unit, the indices of its neighbours.
     """
-    rng = np.random.default_rng(SEED_OF_DEALS)
+    rng = np.random.default_rng(SEED)
     n_units = len(products)
-    observed = products[np.arange(n_units)[:, None], neighbours].sum()
+    units = np.arange(n_units)
+    observed = products[units[:, None], neighbours].sum()  # T
     n_as_large = 1  # the observed order counts as one of the permutations
-    for _ in range(N_DEALS):
-        # Unit i gets the residual of unit source[i], and its neighbour j that of source[j].
+    for _ in range(N_PERMUTATIONS):
+        # Unit i gets the residuals of unit source[i], and its neighbour j those of source[j].
         source = rng.permutation(n_units)
         permuted = products[source[:, None], source[neighbours]].sum()
         n_as_large += int(permuted >= observed)
-    return n_as_large / (1 + N_DEALS)
+    return n_as_large / (1 + N_PERMUTATIONS)

@@ -74,22 +74,23 @@ class RocCurve(NamedTuple):
     specificity_of_rule: float
 
 
-def pooled_roc(expected: ExpectedError, positive: Bools) -> RocCurve:
+def pooled_roc(expected_error: ExpectedError, positive: Bools) -> RocCurve:
     """The ROC curve of the cross-validated scores, pooled over all folds and repeats.
 
     At the threshold 0 the curve goes through the cross-validated sensitivity and specificity. The
-    area below the curve differs from `expected.auc`, which compares only samples of the same fold,
-    because scores of different folds come from different rules.
+    area below the curve differs from `expected_error.auc`: the latter compares only samples of the
+    same fold, because scores of different folds come from different rules.
 
     Parameters
     ----------
-    expected : result of cross-validation; its `predictions` are the scores, (repeats, samples).
+    expected_error : result of cross-validation; its `predictions` are the scores, of shape
+        (repeats, samples).
     positive : (samples,) whether each sample is of the positive class.
     """
     # Sort the scores of all repeats from the highest to the lowest. With the threshold just below
     # a score, the samples at and above it are called positive.
-    n_repeats = len(expected.predictions)
-    scores = expected.predictions.ravel()  # (repeats · samples,)
+    n_repeats = len(expected_error.predictions)
+    scores = expected_error.predictions.ravel()  # (repeats · samples,)
     is_positive = np.tile(positive, n_repeats)
     highest_first = np.argsort(-scores, kind="stable")
     ranked_scores = scores[highest_first]
@@ -107,8 +108,8 @@ def pooled_roc(expected: ExpectedError, positive: Bools) -> RocCurve:
     return RocCurve(
         false_alarms=np.append(0.0, false_positives / n_negative),
         sensitivities=np.append(0.0, true_positives / n_positive),
-        sensitivity_of_rule=expected.sensitivity,
-        specificity_of_rule=expected.specificity,
+        sensitivity_of_rule=expected_error.sensitivity,
+        specificity_of_rule=expected_error.specificity,
     )
 
 
@@ -131,25 +132,26 @@ class CalibrationBin:
     high: float
 
 
-def calibration_bins(expected: ExpectedError, positive: Bools) -> list[CalibrationBin]:
+def calibration_bins(expected_error: ExpectedError, positive: Bools) -> list[CalibrationBin]:
     """Predicted probabilities against observed shares, in up to ten bins of about equal size.
 
-    Cross-validated predictions are not independent: those of all samples are worth
-    `expected.n_effective` independent ones. For the confidence intervals of the observed shares
-    (Clopper and Pearson) the number of samples in every bin is reduced in the same proportion.
+    Cross-validated predictions are not independent: the predictions of all samples are worth
+    `expected_error.n_effective` independent ones. For the confidence intervals of the observed
+    shares (Clopper and Pearson) the number of samples in every bin is reduced in this proportion.
 
     Parameters
     ----------
-    expected : result of cross-validation; its `predictions` are log-odds, (repeats, samples).
+    expected_error : result of cross-validation; its `predictions` are log-odds, of shape
+        (repeats, samples).
     positive : (samples,) whether each sample is of the positive class.
 
     Returns
     -------
     The bins that have samples, by ascending probability.
     """
-    probabilities = sigmoid(expected.predictions).mean(axis=0)  # (samples,)
+    probabilities = sigmoid(expected_error.predictions).mean(axis=0)  # (samples,)
     n_samples = len(probabilities)
-    independent_share = expected.n_effective / n_samples
+    independent_share = expected_error.n_effective / n_samples
 
     # Bins between quantiles of the probabilities. Equal probabilities fall into the same bin, so
     # that some bins may be empty.
@@ -181,7 +183,9 @@ def _calibration_bin(
     """
     n_samples = len(positive)
     n_positive = int(np.count_nonzero(positive))
-    low, high = clopper_pearson(n_positive * independent_share, n_samples * independent_share)
+    n_independent = n_samples * independent_share
+    n_independent_positive = n_positive * independent_share
+    low, high = clopper_pearson(n_independent_positive, n_independent)
     return CalibrationBin(
         n_samples=n_samples,
         predicted=float(probabilities.mean()),

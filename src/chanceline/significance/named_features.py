@@ -54,8 +54,8 @@ def named_features(
 ) -> tuple[NamedFeature, ...]:
     """For each feature that the first line of the result names, what it adds to its set.
 
-    The set also has unsettled features, which are not named because chance may explain them. They
-    count among the other features to which a named one adds.
+    The set also has unsettled features, which are not named because chance may explain them. What
+    a named feature adds is measured against all other features of the set, the unsettled included.
 
     Parameters
     ----------
@@ -66,31 +66,32 @@ def named_features(
     -------
     One entry for each named feature, in the order of the table's columns.
     """
-    columns = results.path.columns
+    path_columns = results.path.columns  # of the table, prepared for least squares
     set_columns = columns_named(plan, (*evidence.features, *evidence.unsettled))
-    explained_by_set = span_of_set(plan, columns, set_columns).explained
+    explained_by_set = span_of_set(plan, path_columns, set_columns).explained  # R²
     pvalues = pvalues_of_adding(plan, results, set_columns)
-    named = []
+    entries = []
     for column, pvalue in zip(set_columns.tolist(), pvalues, strict=True):
         name = plan.data.feature_names[column]
-        if name not in evidence.features:
+        is_named = name in evidence.features
+        if not is_named:
             continue
 
         # The set without this feature.
-        others = set_columns[set_columns != column]
-        explained_by_others = span_of_set(plan, columns, others).explained
+        other_columns = set_columns[set_columns != column]
+        explained_by_others = span_of_set(plan, path_columns, other_columns).explained  # R²
         convinces_without = None
         if evidence.convinces:
-            convinces_without = set_convinces(plan, results, others)
-        named_feature = NamedFeature(
+            convinces_without = set_convinces(plan, results, other_columns)
+        entry = NamedFeature(
             feature=name,
             adds=explained_by_set - explained_by_others,
             pvalue=pvalue,
-            errors_without=results.fewest_errors_on(plan, others),
+            errors_without=results.fewest_errors_on(plan, other_columns),
             convinces_without=convinces_without,
         )
-        named.append(named_feature)
-    return tuple(named)
+        entries.append(entry)
+    return tuple(entries)
 
 
 def set_convinces(plan: Plan, results: StageResults, support: Ints) -> bool:
@@ -132,8 +133,8 @@ def rule_convinces(plan: Plan, rule: Rule) -> bool:
         if plan.spending.stage1_convinces(stage1):
             return True
 
-    # Stage 2 counts the errors after looking, and its p-value pays for that. It is None if the test
-    # does not use this proof.
+    # Stage 2 counts the errors after looking, and its p-value is adjusted for this. The proof is
+    # None if the test does not use it.
     stage2 = counted_errors_proof(plan, rule)
     return stage2 is not None and plan.spending.stage2_convinces(stage2)
 
@@ -149,7 +150,7 @@ def fit_convinces(plan: Plan, results: StageResults, support: Ints) -> bool:
 
 
 def with_halves(
-    plan: Plan, evidence: Evidence, named: tuple[NamedFeature, ...]
+    plan: Plan, evidence: Evidence, entries: tuple[NamedFeature, ...]
 ) -> tuple[NamedFeature, ...]:
     """The named features, with `selected_in_halves` filled in.
 
@@ -161,26 +162,28 @@ def with_halves(
     ----------
     plan : of the test.
     evidence : the set, with the features named and the unsettled ones.
-    named : the named features, as `named_features` returns them; they are not changed.
+    entries : the named features, as `named_features` returns them; they are not changed.
     """
-    if not named:
-        return named
+    if not entries:
+        return entries
     set_columns = columns_named(plan, (*evidence.features, *evidence.unsettled))
     family = Family.SINGLE if evidence.is_proven_alone else Family.STEPWISE
+    # Outliers are clipped as in the forward path: only if the rule has a threshold.
+    prepare = clip_outliers if plan.settings.intercept else None
     stability = selection_stability(
         plan.data.X,
         plan.data.y,
         set_columns,
         **sample_roles(plan),
         family=family,
-        prepare=clip_outliers if plan.settings.intercept else None,  # as the forward path does
+        prepare=prepare,
     )
 
-    share_of_halves = {}  # name of a feature → share of the halves that select it
+    # Fill in the shares by the names of the features.
+    share_of_halves = {}  # name → share of the halves that select the feature
     for reading in stability.readings:
         name = plan.data.feature_names[reading.feature]
         share_of_halves[name] = reading.selected
     return tuple(
-        replace(named_feature, selected_in_halves=share_of_halves[named_feature.feature])
-        for named_feature in named
+        replace(entry, selected_in_halves=share_of_halves[entry.feature]) for entry in entries
     )

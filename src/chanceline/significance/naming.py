@@ -120,15 +120,16 @@ def _name_only_those_that_add(
     evidence : of the whole set; it is not changed.
     support : (features,) columns of X of the set, ascending.
     """
-    named = []
-    unsettled = []
+    settled_names = []
+    unsettled_names = []
+    names = plan.names_of(support)
     pvalues = pvalues_of_adding(plan, results, support)
-    for name, pvalue in zip(plan.names_of(support), pvalues, strict=True):
+    for name, pvalue in zip(names, pvalues, strict=True):
         if adds_enough(plan, pvalue):
-            named.append(name)
+            settled_names.append(name)
         else:
-            unsettled.append(name)
-    return replace(evidence, features=tuple(named), unsettled=tuple(unsettled))
+            unsettled_names.append(name)
+    return replace(evidence, features=tuple(settled_names), unsettled=tuple(unsettled_names))
 
 
 def columns_named(plan: Plan, names: tuple[str, ...]) -> Ints:

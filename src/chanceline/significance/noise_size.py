@@ -133,8 +133,8 @@ def chance_size(
       amount by which the typical size is larger in the limit of many features (replica method). A
       table too large for the exact sum has the typical size of that limit.
 
-    Features are assumed to be independent and Gaussian. Dependent features act like fewer, so that
-    more are needed. The number describes chance and decides nothing.
+    Features are assumed to be independent and Gaussian. A table of dependent features acts like one
+    with fewer features, so that more are needed. The number describes chance and decides nothing.
 
     Parameters
     ----------
@@ -149,20 +149,23 @@ def chance_size(
     """
     if positives is None:
         positives = n_samples // 2
-    # (The check is shared with questions about sets of `n_selected` features; here 1 will do.)
+    # (`check_shape` also checks a number of selected features, which this question does not have;
+    # 1 is always valid.)
     n_samples, n_features, _, positives, errors = check_shape(
         n_samples, n_features, n_selected=1, positives=positives, errors=errors
     )
     noise = _Noise(n_samples, n_features, positives, errors, intercept)
     if noise.constant_rule_suffices:
-        return noise.size_from(
+        return noise.make_chance_size(
             low=0.0, typical=0.0, high=0.0, asymptotic=0.0, first_moment_size=0.0
         )
     # Gardner's capacity: the largest load P/N at which all features together separate noise.
     capacity = gardner(noise.ensemble).load
     all_features_fail = noise.load >= capacity
     if all_features_fail:
-        return noise.size_from(low=math.inf, typical=math.inf, high=math.inf, asymptotic=math.inf)
+        return noise.make_chance_size(
+            low=math.inf, typical=math.inf, high=math.inf, asymptotic=math.inf
+        )
 
     # Two numbers of features in the limit of many features: the typical size, and the size at which
     # one set is expected (None if the equations of the theory could not be solved).
@@ -182,7 +185,7 @@ def _size_without_first_moment(noise: _Noise, typical_asymptotic: float) -> Chan
 
     The range around it allows for finite-size effects and for the scatter of single tables.
     """
-    return noise.size_from(
+    return noise.make_chance_size(
         low=typical_asymptotic * (1 - ALLOWANCE) - SCATTER_WITHOUT_FIRST_MOMENT,
         typical=typical_asymptotic,
         high=typical_asymptotic * (1 + ALLOWANCE) + SCATTER_WITHOUT_FIRST_MOMENT,
@@ -200,8 +203,9 @@ def _size_with_first_moment(
 
         typical = (size where one set is expected) + (typical_asymptotic − first_moment_asymptotic).
 
-    The range goes from the size where few sets are expected to that where many are, both shifted in
-    the same way, and is widened by an allowance for finite-size effects.
+    The range goes from the size where few sets are expected to the size where many are expected.
+    Both are shifted in the same way, and the range is widened by an allowance for finite-size
+    effects.
 
     Parameters
     ----------
@@ -219,7 +223,7 @@ def _size_with_first_moment(
     shift = typical_asymptotic - first_moment_asymptotic
     typical = size_one_expected + shift
     allowance = ALLOWANCE * typical
-    return noise.size_from(
+    return noise.make_chance_size(
         low=max(0.0, size_few_expected + shift - allowance),
         typical=typical,
         high=size_many_expected + shift + allowance,
@@ -297,7 +301,8 @@ class _Noise:
     def log_expected_sets(self, size: int) -> float:
         """ln of the expected number of feature sets of this size that separate noise.
 
-        Without a threshold the expected number is the product of three factors:
+        The table has P samples and N features, and a rule may make `errors` errors. Without a
+        threshold the expected number is the product of three factors:
 
         * the ways to choose the features, binomial(N, size);
         * the ways to choose the samples that are errors, binomial(P, errors);
@@ -316,7 +321,7 @@ class _Noise:
         log_feature_choices = float(log_binomial(self.n_features, size))
         return log_probability + log_error_choices + log_feature_choices
 
-    def size_from(
+    def make_chance_size(
         self,
         *,
         low: float,
@@ -360,12 +365,12 @@ def _first_crossing(log_expected: Sequence[float], level: float) -> float:
     The largest size if no value reaches the level. If the first value is above the level, the size
     is extrapolated below 1 and may be negative; texts round it up to 1.
     """
-    indices_that_reach = [i for i, value in enumerate(log_expected) if value >= level]
-    if not indices_that_reach:
+    indices_at_level = [i for i, value in enumerate(log_expected) if value >= level]
+    if not indices_at_level:
         return float(len(log_expected))
-    index = indices_that_reach[0]
+    index = indices_at_level[0]
     size = index + 1  # the first whole size that reaches the level
-    if len(log_expected) == 1:
+    if len(log_expected) == 1:  # a single value has no slope
         return float(size)
 
     # Go back from `size` to the level along the line through two neighbouring values.
@@ -374,9 +379,10 @@ def _first_crossing(log_expected: Sequence[float], level: float) -> float:
     else:
         # There is no smaller size: use the slope to the next one.
         slope = log_expected[1] - log_expected[0]
-    if slope <= 0:  # possible only in that case: the line does not lead down to the level
+    if slope <= 0:  # possible only for the slope to the next size: the line never meets the level
         return float(size)
-    return size - (log_expected[index] - level) / slope
+    excess = log_expected[index] - level
+    return size - excess / slope
 
 
 def if_converged(compute: Callable[[], Computed]) -> Computed | None:

@@ -53,47 +53,50 @@ class ObservedFit:
 
 
 def fit_observed(plan: Plan, path: ObservedPath) -> ObservedFit:
-    """Find rules for the observed labels, and take the proofs of both stages from them.
+    """Find rules for the observed labels, and the proofs that these rules and features give.
 
-    A proof is an upper bound of the p-value. Stage 1 is about the smallest set of features whose
-    rule makes no more errors than declared. Stage 2 is about rules with errors counted after
-    looking, and about the best single feature. It is left out if features were named, or if stage 1
-    convinces.
+    A proof is an upper bound of the p-value. There are two stages of proofs. `plan.spending` gives
+    each stage a part of the test's level; a stage convinces if its p-value is at most this part.
+
+    * Stage 1 is about the smallest set of features whose rule makes no more errors than declared.
+    * Stage 2 is about rules with errors counted after looking, and about the best single feature.
+      It is left out if features were named, or if stage 1 convinces.
 
     Parameters
     ----------
     plan : of the test.
     path : the forward stepwise path of the observed labels.
     """
-    # Stage 1. The first rule is that on the features named, else on the smallest set found.
-    searched = table_to_search(plan, path)  # the columns in which sets are searched
-    rules = (first_rule(plan, searched), *path_rules(plan, path))
-    fit = fit_of_rules(plan, rules)
+    # Stage 1. The first rule is on the features that were named, else on the smallest set found.
+    searched_table = table_to_search(plan, path)  # the columns in which sets are searched
+    rules = (first_rule(plan, searched_table), *path_rules(plan, path))
+    fit = fit_with_stage1(plan, rules)
     if plan.features is not None or plan.spending.stage1_convinces(fit.stage1):
         return fit
 
     # Stage 2, if it may spend a part of the level: the best single feature.
-    feature = None
+    bound_of_feature = None
     feature_convinces = False
-    asks_stage2 = plan.spending.stage2_level > 0
-    if asks_stage2:
-        feature = best_feature(plan, path)
-        feature_convinces = one_feature_convinces(plan, feature)
+    has_stage2 = plan.spending.stage2_level > 0
+    if has_stage2:
+        bound_of_feature = best_feature(plan, path)
+        feature_convinces = one_feature_convinces(plan, bound_of_feature)
 
-    # Search rules with the fewest errors for every number of features: the result shows them in any
-    # case. If the single feature convinces, the verdict is settled, and a quick search will do.
-    rules += searched_rules(plan, searched, path.errors, with_swaps=not feature_convinces)
+    # Search the rules with the fewest errors for every number of features: the result shows them in
+    # any case. If the single feature convinces, the verdict is settled, so that a quick search
+    # without swaps is enough.
+    rules += searched_rules(plan, searched_table, path.errors, with_swaps=not feature_convinces)
 
-    # Stage 1 again, as the search may have found a smaller set. This costs nothing, because the
-    # bound covers all sets at once.
-    fit = fit_of_rules(plan, rules)
-    if feature is None:
+    # Stage 1 again, as the search may have found a smaller set. The p-value need not pay for the
+    # second look, because the bound covers all sets at once.
+    fit = fit_with_stage1(plan, rules)
+    if bound_of_feature is None:
         return fit
-    return with_stage2(plan, fit, feature)
+    return with_stage2(plan, fit, bound_of_feature)
 
 
-def fit_of_rules(plan: Plan, rules: tuple[Rule, ...]) -> ObservedFit:
-    """The proof of stage 1 from the rules found so far."""
+def fit_with_stage1(plan: Plan, rules: tuple[Rule, ...]) -> ObservedFit:
+    """The rules found so far, and the proof of stage 1 from them."""
     rule = smallest_within_declared_errors(plan, rules)
     bound = plan.bounds.bound(rule)
     return ObservedFit(rules=rules, rule=rule, bound=bound, stage1=Stage1Proof(bound.log10_p))
@@ -143,10 +146,10 @@ def smallest_within_declared_errors(plan: Plan, rules: Sequence[Rule]) -> Rule:
 
 
 def best_feature(plan: Plan, path: ObservedPath) -> FeatureBound:
-    """The bound for the single feature that is most related to the labels.
+    """Find the single feature that is most related to the labels, and bound its p-value.
 
-    The bound is on the p-value of the feature's values or ranks. The p-value pays for the choice of
-    the feature among all.
+    The bound is on the p-value of the feature's values or ranks. It is adjusted for the choice of
+    the feature among all features.
 
     Parameters
     ----------
@@ -155,25 +158,26 @@ def best_feature(plan: Plan, path: ObservedPath) -> FeatureBound:
 
     Returns
     -------
-    The bound with `feature` as a column of X, and with the feature's name.
+    The bound. Its `feature` is a column of X, and `name` the feature's name.
     """
     design = plan.design
     candidates = columns_for_bound(plan, path.columns)
     # Labels belong to units: groups of samples that share their label, or single samples. The value
     # of a group is the sum of its samples' values.
     if design.has_groups:
-        values_of_unit = block_sums(candidates.values, block_of_row=design.unit_of_sample)
+        values_of_units = block_sums(candidates.values, block_of_row=design.unit_of_sample)
     else:
-        values_of_unit = candidates.values  # (units, columns)
-    column_bound = feature_bound(
-        values_of_unit,
+        values_of_units = candidates.values  # (units, candidates)
+    bound = feature_bound(
+        values_of_units,
         design.unit_labels,
         design.block_of_unit,
         among=plan.bounds.n_features,
     )
-    # `feature` is a position among the candidates so far: make it a column of X.
-    feature = int(candidates.features[column_bound.feature])
-    return replace(column_bound, feature=feature, name=plan.data.feature_names[feature])
+    # So far `bound.feature` is a position among the candidates: turn it into a column of X.
+    column_of_X = int(candidates.features[bound.feature])
+    name = plan.data.feature_names[column_of_X]
+    return replace(bound, feature=column_of_X, name=name)
 
 
 class BoundCandidates(NamedTuple):

@@ -33,7 +33,7 @@ from chanceline.significance.search_pool import SearchedTable
 FRONT_BUDGET = 4000
 
 
-def first_rule(plan: Plan, searched: SearchedTable) -> Rule:
+def first_rule(plan: Plan, searched_table: SearchedTable) -> Rule:
     """The rule on the features that the user named, else on the smallest set that a search finds.
 
     The search is that of the user if one was given, else a built-in one.
@@ -41,19 +41,20 @@ def first_rule(plan: Plan, searched: SearchedTable) -> Rule:
     Parameters
     ----------
     plan : of the test.
-    searched : the columns in which a set is searched.
+    searched_table : the columns in which a set is searched.
     """
     if plan.features is not None:
         return rule_on(plan.data.X, plan.data.y, plan.features, plan.settings.intercept)
     if plan.settings.search is not None:
-        return make_search(plan).find(searched.X, plan.data.y)
-    return searched.rule_of_table(smallest_rule(plan, searched.X))
+        return make_search(plan).find(searched_table.X, plan.data.y)
+    rule = smallest_rule(plan, searched_table.X)
+    return searched_table.rule_of_table(rule)
 
 
 def smallest_rule(plan: Plan, X: Floats) -> Rule:
     """Search the smallest set of features whose rule makes no more errors than allowed.
 
-    From the size of the set follows a bound, a rigorous upper limit of the p-value. If it does not
+    The size of the set gives a bound, a rigorous upper limit of the p-value. If the bound does not
     convince, labels are shuffled.
 
     If the search fails, the rule returned makes more errors. If no errors are allowed and not even
@@ -65,18 +66,20 @@ def smallest_rule(plan: Plan, X: Floats) -> Rule:
     X : (samples, features) the columns in which sets are searched.
     """
     y = plan.data.y
-    if certainly_inseparable(plan):
+    if is_certainly_inseparable(plan):
         no_features = np.zeros(0, dtype=np.int64)
         return rule_on(X, y, no_features, plan.settings.intercept)
 
     search = make_search(plan)
     # The largest number of features with which the bound convinces.
     largest_convincing = plan.bounds.largest_convincing(plan.spending.stage1_level)
-    if plan.settings.permutations == 0:  # None stands for a default number of shuffles
+    no_shuffles_follow = plan.settings.permutations == 0
+    if no_shuffles_follow:
         return smallest_rule_for_bound(plan, X, search, largest_convincing)
     # With shuffles to come, sets too large for the bound are of no use. `wanted` tells the search
-    # to spend less time on them.
-    return replace(search, wanted=largest_convincing).find(X, y)
+    # to spend less time on such sets.
+    search = replace(search, wanted=largest_convincing)
+    return search.find(X, y)
 
 
 def smallest_rule_for_bound(
@@ -117,13 +120,13 @@ def search_again(plan: Plan, X: Floats, search: SearchProcedure, target: int) ->
     return None
 
 
-def certainly_inseparable(plan: Plan) -> bool:
+def is_certainly_inseparable(plan: Plan) -> bool:
     """Whether no errors are allowed, but no rule on any of the features is free of errors.
 
-    Then a search would be in vain. Equal rows with opposite labels, which no rule can separate, are
-    left out first. If the answer is not known, it is False.
+    A search for such a rule would be in vain. Equal rows with opposite labels, which no rule can
+    separate, are left out first. The answer is False, too, if it is not known.
     """
-    errors_are_allowed = bool(plan.settings.errors)
+    errors_are_allowed = bool(plan.settings.errors)  # None counts as 0 here
     X = plan.data.X
     is_too_wide = isinstance(X, ColumnTable)  # a table that is read in tiles of columns
     if errors_are_allowed or is_too_wide:
@@ -183,13 +186,14 @@ def path_rules(plan: Plan, path: ObservedPath) -> tuple[Rule, ...]:
         bias = 0.0  # the class is positive if weights·x + bias > 0
         if plan.settings.intercept:
             scores = X[:, support].astype(float) @ weights
-            bias = -best_threshold(scores, y).value
+            threshold = best_threshold(scores, y)
+            bias = -threshold.value
         rules.append(make_rule(X, y, support, weights, bias))
     return tuple(rules)
 
 
 def searched_rules(
-    plan: Plan, searched: SearchedTable, path_errors: Ints, *, with_swaps: bool
+    plan: Plan, searched_table: SearchedTable, path_errors: Ints, *, with_swaps: bool
 ) -> tuple[Rule, ...]:
     """The rules with the fewest errors that a search finds on 1, 2, … features.
 
@@ -198,30 +202,34 @@ def searched_rules(
     Parameters
     ----------
     plan : of the test.
-    searched
-        The columns in which rules are searched.
-    path_errors
-        Errors of the path's rules on K = 1, 2, … features, of shape (steps,).
-    with_swaps
-        Whether the search may swap features of a set for others, which takes longer than only
-        adding features. It swaps only if a better rule could make the bound convince.
+    searched_table : the columns in which rules are searched.
+    path_errors : (steps,) errors of the path's rules on K = 1, 2, … features.
+    with_swaps : whether the search may swap features of a set for other features, which takes
+        longer than only adding features. It swaps only if a better rule could make the bound
+        convince.
     """
     settings = plan.settings
-    max_swaps = 0  # the search then only adds features
-    if with_swaps and swaps_may_convince(plan, path_errors):
+    # How many swaps the search may try; with none, it only adds features.
+    if not with_swaps or not swaps_may_convince(plan, path_errors):
+        max_swaps = 0
+    elif settings.budget is None:
         max_swaps = FRONT_BUDGET
-        if settings.budget is not None:
-            max_swaps = min(settings.budget, FRONT_BUDGET)
+    else:
+        max_swaps = min(settings.budget, FRONT_BUDGET)
+
+    # The front: the best rule found on each number of features.
     front = search_front(
-        searched.X,
+        searched_table.X,
         plan.data.y,
         intercept=settings.intercept,
         max_features=len(path_errors),
         budget=max_swaps,
         seed=settings.seed,
     )
-    # The front has a point for each number of features from 0: leave out the first.
-    return tuple(searched.rule_of_table(point.rule) for point in front.points[1:])
+    # The front begins with 0 features: leave this point out. Its rules count columns of
+    # `searched_table.X`; `rule_of_table` turns these into columns of the whole table.
+    points_with_features = front.points[1:]
+    return tuple(searched_table.rule_of_table(point.rule) for point in points_with_features)
 
 
 def swaps_may_convince(plan: Plan, path_errors: Ints) -> bool:
@@ -274,9 +282,10 @@ def fewest_errors_known(plan: Plan, path: ObservedPath, rules: Sequence[Rule]) -
     fewest = len(plan.data.y)
     fewest_by_size = []
     for n_selected in range(1, path.n_steps + 1):
-        errors_known = [rule.errors for rule in rules if rule.n_selected <= n_selected]
+        errors_of_rules = [rule.errors for rule in rules if rule.n_selected <= n_selected]
         if has_blocks or has_covariates:
-            errors_known.append(path.least_squares_errors(plan, path.support(n_selected)))
-        fewest = min([fewest, *errors_known])  # at most the errors on fewer features
+            support = path.support(n_selected)
+            errors_of_rules.append(path.least_squares_errors(plan, support))
+        fewest = min([fewest, *errors_of_rules])  # never more than on fewer features
         fewest_by_size.append(fewest)
     return fewest_by_size

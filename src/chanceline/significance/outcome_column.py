@@ -69,11 +69,16 @@ def outcome_columns(X: AnyTable, y: Floats) -> OutcomeColumns:
 
     # The AUC, or 1 − AUC if that is larger, of the columns most correlated with the labels.
     candidates = most_correlated(X, y)
-    areas = np.array([area_either_way(X[:, j].astype(float), is_positive) for j in candidates])
+    areas = np.empty(len(candidates))
+    for position, column in enumerate(candidates):
+        values = X[:, column].astype(float)
+        areas[position] = area_either_way(values, is_positive)
     is_nearly_perfect = areas >= NEARLY_PERFECT_AREA
     n_nearly_perfect = np.count_nonzero(is_nearly_perfect)
-    next_best = float(areas[~is_nearly_perfect].max(initial=UNINFORMATIVE_AREA))
+    other_areas = areas[~is_nearly_perfect]
+    next_best = float(other_areas.max(initial=UNINFORMATIVE_AREA))
 
+    # Suspicious are one to three nearly perfect columns, if all others are far worse.
     are_few = 1 <= n_nearly_perfect <= MAX_OUTCOME_COLUMNS
     others_are_far_behind = next_best <= FAR_BEHIND_AREA
     if are_few and others_are_far_behind:
@@ -227,15 +232,18 @@ def plan_without(plan: Plan, columns: Ints) -> Plan | None:
     None if no feature is left that varies.
     """
     X = plan.data.X
-    remaining = np.setdiff1d(np.arange(X.shape[1]), columns)
-    remaining_that_vary = np.intersect1d(remaining, plan.distinct_features)
-    if len(remaining_that_vary) == 0:
+    kept_columns = np.setdiff1d(np.arange(X.shape[1]), columns)
+    varying_columns = np.intersect1d(kept_columns, plan.distinct_features)
+    if len(varying_columns) == 0:
         return None
-    names = tuple(plan.data.feature_names[column] for column in remaining)
+
+    # The table of all columns kept, constant ones included.
+    kept_names = tuple(plan.data.feature_names[column] for column in kept_columns)
     if isinstance(X, ColumnTable):
-        remaining_X: AnyTable = X.select(remaining)
+        kept_X: AnyTable = X.select(kept_columns)
     else:
-        remaining_X = X[:, remaining]
-    data = replace(plan.data, X=remaining_X, feature_names=names)
-    settings = replace(plan.settings, expected_error=False)
-    return make_plan(data, None, settings)
+        kept_X = X[:, kept_columns]
+    data = replace(plan.data, X=kept_X, feature_names=kept_names)
+
+    settings = replace(plan.settings, expected_error=False)  # no rule for new samples
+    return make_plan(data, features=None, settings=settings)

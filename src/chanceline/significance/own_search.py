@@ -131,25 +131,27 @@ class SearchProcedure:
         """
         allowed_errors = self.errors if method in FORGIVING else 0
 
-        # The rows on which the search runs. Two equal rows with opposite labels make an error with
-        # any rule. A search without errors would fail on such rows, so that they are left out.
+        # The rows on which the search runs. Of two equal rows with opposite labels, any rule has
+        # one wrong. A search without errors would fail on such rows, so that they are left out.
         if allowed_errors == 0:
             rows = consistent_rows(X, y)
         else:
             rows = np.arange(len(y))
-        if self.intercept and np.all(y[rows] == y[rows[0]]):
+        labels = y[rows]
+        if self.intercept and np.all(labels == labels[0]):
             # These rows have one class: a threshold is enough.
             no_features = np.zeros(0, dtype=np.int64)
             return constant_rule(X, y, no_features)
-        searched_X = X if len(rows) == len(y) else X[rows]  # avoids a copy of the whole table
+        has_all_rows = len(rows) == len(y)
+        searched_X = X if has_all_rows else X[rows]  # `X[rows]` would copy the whole table
 
         # Only the method "auto" has the option `wanted`.
         options: dict[str, Any] = {}
         if method == "auto":
             options["wanted"] = self.wanted
-        outcome = search_features(
+        solution = search_features(
             searched_X,
-            y[rows],
+            labels,
             method=method,
             budget=self.budget,
             seed=self.seed,
@@ -158,7 +160,7 @@ class SearchProcedure:
             target=self.target,
             **options,
         )
-        return make_rule(X, y, outcome.support, outcome.weights, outcome.bias)
+        return make_rule(X, y, solution.support, solution.weights, solution.bias)
 
     def _selected_features(self, X: Floats, y: Floats) -> Ints:
         """The columns of X that the user's own search selects: indices without repeats, ascending.
@@ -167,10 +169,11 @@ class SearchProcedure:
         `chanceline.search` does), or None for no features. `NothingSelectedError` is raised if it
         selects nothing, `InputError` if what it returns is not valid.
         """
-        selected = self._run_own_search(X, y)
-        if selected is None:
-            selected = []
-        support = np.asarray(getattr(selected, "support", selected))
+        answer = self._run_own_search(X, y)
+        if answer is None:
+            answer = []
+        indices_or_mask = getattr(answer, "support", answer)
+        support = np.asarray(indices_or_mask)
         if support.dtype == bool:
             support = np.flatnonzero(support)
         if support.size == 0:
@@ -178,7 +181,8 @@ class SearchProcedure:
                 "the search selected no feature on the labels given; give one that selects at "
                 "least one."
             )
-        if support.ndim != 1 or support.min() < 0 or support.max() >= X.shape[1]:
+        n_features = X.shape[1]
+        if support.ndim != 1 or support.min() < 0 or support.max() >= n_features:
             raise InputError("the search must return indices of columns of X, or a mask.")
         return np.unique(support.astype(np.int64))
 
@@ -227,7 +231,7 @@ class SearchShufflePlan(ShufflePlan):
 
 
 @dataclass
-class _DrawsAsGood:
+class _GoodDrawCounter:
     """A counter of the draws that do as well as the observed labels; it may end drawing.
 
     Attributes
@@ -272,23 +276,28 @@ def shuffle_search(
     # Draw labels until enough draws did as well as the observed labels, or all draws are made. They
     # have the numbers 1, 2, …, because number 0 stands for the observed labels. `stopped_by` says
     # what ended drawing before it was done (as an interrupt or the time limit); None if nothing.
-    as_good = _DrawsAsGood(observed.rank, shuffles.stop_after)
-    drawn, stopped_by = shuffles.runner.collect(
+    draw_numbers = range(1, shuffles.n_shuffles + 1)
+    good_draws = _GoodDrawCounter(observed.rank, shuffles.stop_after)
+    drawn_statistics, stopped_by = shuffles.runner.collect(
         _drawn_statistic,
-        range(1, shuffles.n_shuffles + 1),
+        draw_numbers,
         common=(statistic, X, design, shuffles.seed),
-        is_enough=as_good.count_draw,
+        is_enough=good_draws.count_draw,
     )
+
+    # The p-value from the number of draws that did as well.
+    is_as_good = [good_draws.is_as_good(drawn) for drawn in drawn_statistics]
     draws = Draws(
         observed=observed,
-        drawn=drawn,
-        as_good=np.array([as_good.is_as_good(value) for value in drawn], dtype=bool),
+        drawn=drawn_statistics,
+        as_good=np.array(is_as_good, dtype=bool),
         requested=shuffles.n_shuffles,
         stopped_by=stopped_by,
     )
     reading = read_draws(draws, stop_after=shuffles.stop_after, max_errors=shuffles.max_errors)
+
     # The p-value means nothing if the search does not look at the labels.
-    is_void = ignores_labels(observed, drawn, n_features=X.shape[1])
+    is_void = ignores_labels(observed, drawn_statistics, n_features=X.shape[1])
     return replace(reading, statistic=StatisticKind.SEARCH, void=is_void)
 
 

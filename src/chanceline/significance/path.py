@@ -55,11 +55,14 @@ class ForwardPaths(FollowedPaths):
 def follow_paths(
     columns: ForwardColumns, labels: Floats, n_steps: int, *, with_errors: bool = True
 ) -> ForwardPaths:
-    """Fit many labellings at once by least squares with 1, 2, … features, in four ways.
+    """Find how well the features fit the labels, for many labellings at once, in four ways.
 
-    These are: the forward path, which adds the feature that explains most at every step; the best
-    pair of features; the spread, the mean squared correlation with all or the best features; and
-    ridge regressions on all features.
+    * The forward path is stepwise least squares: every step adds the feature that explains most of
+      the residuals.
+    * The best pair of features takes the place of the path's first two features, where the pair
+      explains more.
+    * The spread is the mean squared correlation with all features, or with the best of them.
+    * Ridge regressions use all features.
 
     Parameters
     ----------
@@ -68,25 +71,27 @@ def follow_paths(
     n_steps : number of features at the end of the path.
     with_errors : whether to count the errors of every fit, which takes longest in long tables.
     """
-    target = _make_target(columns, labels)
+    target = _make_target(columns, labels)  # the labels, centred as the columns are
 
-    # Spread and pairs need the gains as they are at the start: the steps of the path, by way of
-    # `state`, change them in place.
+    # The gain of a column is what it would explain of the residuals. Spread and pairs come first,
+    # because the steps of the path change the gains in place (`state` holds them, too).
     gains = columns.start_gains(target.coordinates, n_steps)
     spread = _spread(gains, target)
     best_pairs = gains.best_pairs(target.squared_length, target.scale)
     state = _state_before_first_step(columns, gains, target, n_steps)
 
-    # The forward path. A path ends where no column has anything left outside the chosen span.
+    # The forward path. A path ends when every column lies in the span of the columns taken: its
+    # later features stay `NO_FEATURE`.
     n_labellings = len(labels)
-    n_counted = n_labellings if with_errors else 0  # `errors` has no rows if they are not counted
+    n_rows_of_errors = n_labellings if with_errors else 0  # no rows if errors are not counted
     losses = np.empty((n_labellings, n_steps))
-    errors = np.zeros((n_counted, n_steps), dtype=np.int64)
+    errors = np.zeros((n_rows_of_errors, n_steps), dtype=np.int64)
     chosen = np.full((n_labellings, n_steps), NO_FEATURE, dtype=np.int64)
     for step in range(n_steps):
-        # This changes `state.residual` in place. Losses and errors of the step follow from it.
+        # This updates `state.residual`, from which the losses and errors of the step follow.
         best_columns, is_taken = state.take_next_column()  # (labellings,) each
-        chosen[is_taken, step] = columns.feature_of_column[best_columns[is_taken]]
+        taken_columns = best_columns[is_taken]
+        chosen[is_taken, step] = columns.feature_of_column[taken_columns]
         losses[:, step] = target.loss(state.residual)
         if with_errors:
             fit = target.fit(columns, state.residual)
@@ -112,8 +117,8 @@ def _with_better_pairs(
 ) -> ForwardPaths:
     """Replace the first two features of a path by the best pair, where the pair explains more.
 
-    A copy of the paths is returned, in which such labellings have the features, the loss and the
-    errors of the pair at K = 2.
+    A copy of the paths is returned. Where the pair explains more, the copy has the features, the
+    loss and the errors of the pair at K = 2.
 
     Parameters
     ----------
@@ -124,7 +129,7 @@ def _with_better_pairs(
     """
     second_step = 1  # the column of `losses` and `errors` for K = 2 features
     loss_of_two_steps = paths.losses[:, second_step]
-    improved = best_pairs.better_than(loss_of_two_steps)  # the numbers of such labellings
+    improved = best_pairs.better_than(loss_of_two_steps)  # indices of labellings
     pair_columns = best_pairs.members[improved]  # (improved, 2)
 
     pair = paths.pair.copy()
@@ -181,9 +186,9 @@ class _Target:
 def _make_target(columns: ForwardColumns, labels: Floats) -> _Target:
     """Centre the labels as the columns are centred, and express them in the columns' coordinates.
 
-    In a long table the columns have coordinates in an orthonormal basis of their span, which are
-    fewer than samples. Of the labels' part outside that span, which no column can explain, only the
-    squared length is kept.
+    In a table with many more samples than columns, the columns have coordinates in an orthonormal
+    basis of their span, which are fewer than the samples. No column can explain the part of the
+    labels outside the span. Only the squared length of this part is kept.
 
     Parameters
     ----------
@@ -232,8 +237,9 @@ class _PathState:
 
         Returns
         -------
-        (labellings,) the number of the best column, and (labellings,) whether it was taken: not if
-        it lies within the span, so that its direction is zero.
+        (labellings,) the index of the best column, and (labellings,) whether it was taken. It is
+        not taken if it lies within the span: its direction is then zero, and the path stays as it
+        is.
         """
         # The gain of a column is the reduction of the squared residual.
         best = self.gains.best_columns()
@@ -243,7 +249,8 @@ class _PathState:
         direction, is_taken = orthogonal_part(coordinates, self.directions[:, : self.n_taken])
 
         # Project the new direction out of the residual, (labellings, coordinates).
-        coefficient = np.einsum("ij,ij->i", direction, self.residual)[:, None]  # (labellings, 1)
+        products = np.einsum("ij,ij->i", direction, self.residual)  # (labellings,)
+        coefficient = products[:, None]  # (labellings, 1)
         self.residual = self.residual - coefficient * direction
 
         # Keep the direction for the next step, and project it out of the gains of all columns.

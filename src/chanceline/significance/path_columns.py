@@ -284,14 +284,15 @@ def make_path_columns(
         normalized = np.ascontiguousarray(normalized[:, varies])
 
     # In a table with many more samples than columns, paths work with the columns' coordinates in an
-    # orthonormal basis of their span (the frame), which are fewer numbers.
+    # orthonormal basis of their span (the frame): there are fewer coordinates than samples.
     frame = _make_frame(normalized)
     coordinates = normalized if frame is None else frame.coordinates
+    pairs = correlated_pairs(normalized) if has_pairs else no_pairs()
     return PathColumns(
         feature_of_column=features,
         normalized=normalized,
         intercept=intercept,
-        pairs=correlated_pairs(normalized) if has_pairs else no_pairs(),
+        pairs=pairs,
         ridges=make_ridge_regressions(coordinates),
         block_of_sample=block_of_sample,
         covariate_basis=design.covariate_basis,

@@ -95,7 +95,7 @@ class GainsInMemory:
         """
         # The products of the columns with the labels themselves, before anything is explained.
         n_labellings, n_columns = self._first_products.shape
-        # Where the columns of each share begin, if squares are in ascending order.
+        # With squares in ascending order, the columns of a share go from its start to the end.
         starts = [n_columns - columns_in_share(share, n_columns) for share in SPREAD_SHARES]
         means = np.empty((n_labellings, len(starts)))
         # A few labellings at a time, so that copies take little memory.
@@ -103,10 +103,11 @@ class GainsInMemory:
         for first_row in range(0, n_labellings, n_rows):
             rows = slice(first_row, first_row + n_rows)
             squares = self._first_products[rows] ** 2
-            # Sorted only so far that squares before each start are no larger than those behind it.
+            # A partial sort is enough: no square before a start is larger than one from it on.
             partitioned = np.partition(squares, starts, axis=1)
-            for share_number, start in enumerate(starts):
-                means[rows, share_number] = partitioned[:, start:].mean(axis=1, dtype=float)
+            for share_index, start in enumerate(starts):
+                largest_squares = partitioned[:, start:]
+                means[rows, share_index] = largest_squares.mean(axis=1, dtype=float)
         return means
 
     def best_columns(self) -> Ints:

@@ -73,7 +73,7 @@ class PlainFacts:
 
 
 def rule_standing(rule: RuleToUse | None) -> RuleStanding:
-    """What cross-validation says of a rule for new samples, in one of six cases.
+    """What cross-validation says of a rule for new samples: the first of six cases that applies.
 
     Parameters
     ----------
@@ -87,33 +87,40 @@ def rule_standing(rule: RuleToUse | None) -> RuleStanding:
     if not rule.features:
         return RuleStanding.WITHOUT_FEATURES
     if rule.expected_error.better_than_majority:
-        # It makes fewer errors than naming the larger class always.
+        # The rule makes clearly fewer errors than naming the larger class always.
         return RuleStanding.ERRS_LESS
     if rule.expected_error.knows_something:
-        # It ranks samples better than guessing, by its AUC.
+        # By its AUC, the rule ranks samples better than guessing.
         return RuleStanding.RANKS_BETTER
     return RuleStanding.NO_BETTER
 
 
 def expected_of_100(rule: RuleToUse | None) -> ExpectedOf100 | None:
-    """How many of 100 new samples are expected to be classified rightly.
+    """How many of 100 new samples are expected to be classified correctly.
 
     There are numbers for the rule, for naming the larger class always, and for covariates alone, if
     there are any. None if the rule was not cross-validated.
     """
     if rule is None or rule.expected_error is None:
         return None
-    # The report prints errors in whole per cent. To agree with it, round the error, and subtract it
-    # from 100: to round the share of right samples could give another number.
-    expected = rule.expected_error
+    errors = rule.expected_error
     by_covariates = None
-    if expected.covariates_rate is not None:
-        by_covariates = 100 - round(100 * expected.covariates_rate)
+    if errors.covariates_rate is not None:
+        by_covariates = _right_of_100(errors.covariates_rate)
     return ExpectedOf100(
-        by_rule=100 - round(100 * expected.rate),
-        by_larger_class=100 - round(100 * expected.majority_error),
+        by_rule=_right_of_100(errors.rate),
+        by_larger_class=_right_of_100(errors.majority_error),
         by_covariates=by_covariates,
     )
+
+
+def _right_of_100(error_rate: float) -> int:
+    """How many of 100 samples are classified correctly at this error rate.
+
+    The error is rounded, rather than the share of correct samples: so the number agrees with the
+    errors in whole per cent that the report prints.
+    """
+    return 100 - round(100 * error_rate)
 
 
 def plain_sentence(facts: PlainFacts) -> str:
@@ -122,11 +129,17 @@ def plain_sentence(facts: PlainFacts) -> str:
     For example: `The 62 samples of t and n differ …, and a rule made from them gets about 82 of 100
     new samples right …`. A second sentence follows if data checks bear on the verdict.
     """
-    sentence = f"{claim_of_test(facts)}{worth_of_rule(facts)}."
+    # Two halves: what the test claims, and what a rule is worth. The second half begins with its
+    # own comma or semicolon.
+    claim = claim_of_test(facts)
+    worth = worth_of_rule(facts)
+    sentence = f"{claim}{worth}."
     if facts.covariates:
+        covariates = joined_by_and(facts.covariates)
         verb = "explains" if len(facts.covariates) == 1 else "explain"
-        sentence = f"beyond what {joined_by_and(facts.covariates)} {verb}, {sentence}"
-    # The first word is never a name that the user gave, of which the case would matter.
+        sentence = f"beyond what {covariates} {verb}, {sentence}"
+
+    # Begin with a capital. The first word is a fixed one, not a name that the user gave.
     sentence = sentence[0].upper() + sentence[1:]
     if facts.has_warnings:
         return f"{sentence} {CHECKS_FIRST}"
@@ -164,7 +177,7 @@ def _samples(facts: PlainFacts) -> str:
 def worth_of_rule(facts: PlainFacts) -> str:
     """The second half of the plain sentence: how well a rule made from the samples predicts.
 
-    It starts with a conjunction or a semicolon; it is empty if no rule was made.
+    It starts with a comma and a conjunction, or with a semicolon. It is empty if no rule was made.
     """
     # Rules that were not cross-validated, or are no better than guessing.
     standing = facts.standing
@@ -179,7 +192,7 @@ def worth_of_rule(facts: PlainFacts) -> str:
         return f"{conjunction} a rule made from them is not clearly better than guessing"
 
     # Rules that are better than guessing.
-    assert facts.expected is not None  # this is known from cross-validation
+    assert facts.expected is not None  # cross-validation told that the rule is better
     n_right = facts.expected.by_rule
     # How many samples guessing and covariates get right.
     others = _what_others_get(facts.expected, facts.covariates)

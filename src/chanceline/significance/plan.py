@@ -90,7 +90,7 @@ def make_plan(
     settings: TestSettings,
     max_columns_in_memory: int = WIDE_FROM,
 ) -> Plan:
-    """Check what is asked of a table, and fix everything that the labels must not influence.
+    """Make the plan of a test: check the request, and fix what the labels must not influence.
 
     Parameters
     ----------
@@ -100,16 +100,19 @@ def make_plan(
     settings : as the user gave them.
     max_columns_in_memory : a table with more columns is processed in tiles, some columns at a time.
     """
-    # The table in the form that the test works on, and how its labels may be shuffled.
     if data.undeclared:
         # A message: a column looks like blocks or groups that the user did not declare.
         raise InputError(data.undeclared)
+
+    # The table in the form that the test works on.
     if settings.search is None:
         X = table_for_test(data.X, max_columns_in_memory, settings.n_jobs)
         data = replace(data, X=X)
     else:
         # A search of the user's own takes an array, whatever its size.
         data = replace(data, X=array_for_search(data.X))
+
+    # The null hypothesis: how labels may be shuffled.
     declared = DeclaredRoles(
         blocks=data.blocks, groups=data.groups, pairs=data.pairs, covariates=data.covariates
     )
@@ -118,22 +121,25 @@ def make_plan(
     # The features in question, and whether the settings fit the table.
     named_features = None if features is None else find_features(features, data.feature_names)
     _check_request(data, design, named_features, settings)
-    distinct = distinct_columns(data.X, settings.intercept)
-    if len(distinct) == 0:
+
+    # The columns that a rule may need: the first of equal columns, and no constant columns. The
+    # default number of shuffles depends on how many there are.
+    distinct_features = distinct_columns(data.X, settings.intercept)
+    n_distinct = len(distinct_features)
+    if n_distinct == 0:
         raise InputError("every feature is constant, so that there is nothing to separate with.")
-    # If the user gave no number of shuffles, it depends on the size of the table.
-    settings = _with_default_shuffles(settings, n_samples=len(data.y), n_columns=len(distinct))
+    settings = _with_default_shuffles(settings, n_samples=len(data.y), n_columns=n_distinct)
 
     # The rigorous bound for the p-value, and the part of the level that each stage of the test may
     # spend.
-    bounds = _make_bounds(design, named_features, len(distinct), settings)
+    bounds = _make_bounds(design, named_features, n_distinct, settings)
     return Plan(
         data=data,
         settings=settings,
         design=design,
         features=named_features,
         declared_errors=bounds.errors,
-        distinct_features=distinct,
+        distinct_features=distinct_features,
         findings=(*data.findings, *_design_findings(design)),
         bounds=bounds,
         spending=_spend_level(bounds, named_features, settings),
@@ -162,8 +168,8 @@ def _make_bounds(
     settings : the errors that were allowed beforehand, whether the named features were
         preregistered, and the number of candidate features, if the table is only a part of these.
     """
-    # Errors fixed beforehand: those the user allowed. A search is for a set without errors unless
-    # some were allowed. Errors of named features are counted after looking (None).
+    # The number of errors fixed beforehand: the one that the user allowed. By default it is 0 for a
+    # search, and None for named features, whose errors are counted after looking.
     declared_errors = settings.errors
     if declared_errors is None and named_features is None:
         declared_errors = 0
@@ -176,8 +182,8 @@ def _make_bounds(
         intercept=settings.intercept,
         errors=declared_errors,
         preregistered=n_preregistered,
-        # The bound counts labellings, all equally likely. Labels drawn from a model of the
-        # covariates are not equally likely.
+        # The bound says nothing if labels are drawn from a model of the covariates: it counts
+        # labellings, and these must be equally likely.
         uninformative=design.covariate_model is not None,
     )
 
@@ -194,12 +200,13 @@ def _check_request(
     named_features : indices; None if the smallest set is searched.
     settings : as the user gave them.
     """
-    # The number of errors that a rule may make.
+    # The errors allowed are fewer than the samples.
     n_samples = len(data.y)
     if settings.errors is not None and settings.errors >= n_samples:
         raise InputError(
             f"the errors allowed must be between 0 and {n_samples - 1}, not {settings.errors}."
         )
+
     # A scorecard (`integer`) has no points for blocks or covariates.
     has_blocks = design.sizes.blocks is not None
     has_model = design.covariate_model is not None
@@ -208,7 +215,8 @@ def _check_request(
             "a scorecard needs a rule on features alone; leave out integer, or blocks, pairs and "
             "adjust."
         )
-    # Features fixed beforehand, and the number of candidates that features were chosen from.
+
+    # Features fixed beforehand are named, and the features of the table are among the candidates.
     if settings.preregistered and named_features is None:
         raise InputError(
             "preregistered features have to be named; give them, or leave out preregistered."
@@ -219,6 +227,7 @@ def _check_request(
             f"the {n_features} features of the table are candidate features, so "
             f"{settings.candidates} are too few."
         )
+
     # Covariates are regressed out together with a constant.
     if data.covariates and not settings.intercept:
         raise InputError(
