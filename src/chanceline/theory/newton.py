@@ -96,8 +96,8 @@ class Newton:
         Parameters
         ----------
         equations
-            Evaluates everything at a point, (unknowns,), and returns it as a state. Raises
-            OutsideDomain where the equations are not defined.
+            Evaluates everything at a point, (unknowns,), and returns it as an object, the state.
+            Raises OutsideDomain where the equations are not defined.
         start : (unknowns,)
             A point near the solution.
         name
@@ -112,7 +112,7 @@ class Newton:
         state = _state_at_start(equations, unknowns, name)
         problem = _Problem(equations, residual, jacobian)
 
-        # Each round moves the point, returns it as the solution, or gives up.
+        # Each round returns the point as the solution, moves it, or gives up.
         for iteration in range(1, self.iterations + 1):
             direction = problem.newton_direction(unknowns, state)
             if direction is None:
@@ -128,10 +128,17 @@ class Newton:
             if better_point is not None:
                 unknowns, state = better_point
                 continue
+
             # Either the point has converged, or no better point was found. In the second case a
             # small residual is accepted even if the step is long: rounding allows no smaller one.
             if residual_is_small:
-                return Solved(unknowns, state, iteration, largest_residual, direction.jacobian)
+                return Solved(
+                    unknowns=unknowns,
+                    state=state,
+                    iterations=iteration,
+                    residual=largest_residual,
+                    jacobian=direction.jacobian,
+                )
             break
 
         raise ConvergenceError(
@@ -150,11 +157,11 @@ class Newton:
         """Search along a Newton step for a better point; return the point and its state, or None.
 
         The full step is first cut to the longest length allowed. It is then halved until the new
-        point lies in the domain of the equations and is better than the old one. The old point is
-        `unknowns`, (unknowns,), with the largest absolute residual `largest_residual`. Returns None
-        if even a very short step does not give a better point.
+        point lies in the domain of the equations and is better than the old one (`is_better`). The
+        old point is `unknowns`, (unknowns,), with the largest absolute residual `largest_residual`.
+        Returns None if even a very short step does not give a better point.
         """
-        fraction = min(1.0, self.longest_step / direction.length)
+        fraction = min(1.0, self.longest_step / direction.length)  # of the full Newton step
         while fraction > _SMALLEST_FRACTION:
             trial_point = unknowns + fraction * direction.step
             try:
@@ -162,10 +169,17 @@ class Newton:
             except OutsideDomain:
                 fraction /= 2
                 continue
+
             # To first order a step of this fraction leaves the share 1 − fraction of the error. The
             # point counts as better if it removes at least a quarter of what is expected.
             largest_share_left = 1 - fraction / 4
-            if problem.is_better(trial_state, largest_share_left, direction, largest_residual):
+            is_better = problem.is_better(
+                trial_state,
+                largest_share_left=largest_share_left,
+                direction=direction,
+                largest_residual=largest_residual,
+            )
+            if is_better:
                 return trial_point, trial_state
             fraction /= 2
         return None
@@ -227,7 +241,8 @@ class _Problem(Generic[State]):
             step = np.asarray(np.linalg.solve(jacobian, -self.residual(state)), dtype=float)
         except (np.linalg.LinAlgError, OutsideDomain):
             return None
-        length = np.abs(step).max()
+
+        length = np.abs(step).max()  # the largest component
         if not np.isfinite(length):
             return None
         return _Direction(step=step, length=length, jacobian=jacobian)
