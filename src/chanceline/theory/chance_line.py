@@ -360,8 +360,9 @@ def _capacity_slope(
     by_rho = entropy_by_rho(capacity_point.solved.unknowns, rho, ensemble)
     slope = -by_rho / capacity_point.solved.state.entropy_by_alpha
     if slope <= 0:
+        load_and_ensemble = ensemble.label(f"α = {wanted_load:g}")
         raise ConvergenceError(
-            f"density at {ensemble.label(f'α = {wanted_load:g}')}: with errors replica symmetry is an "
+            f"density at {load_and_ensemble}: with errors replica symmetry is an "
             "approximation, in which no density has this capacity; choose a smaller load"
         )
     return slope

@@ -197,9 +197,7 @@ class ChiBranch(ABC, Generic[State]):
             """The function whose zero is sought, at this ln χ."""
             return function(point_at(log_chi).state)
 
-        root: Any = brentq(
-            value_at, log_chi_begin, log_chi_end, xtol=tolerance, rtol=tolerance
-        )
+        root: Any = brentq(value_at, log_chi_begin, log_chi_end, xtol=tolerance, rtol=tolerance)
         return point_at(float(root))
 
 
