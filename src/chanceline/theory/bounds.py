@@ -34,7 +34,7 @@ class Bounds:
 
 
 def bounds_at(rho: float, ensemble: Ensemble = PLAIN) -> Bounds:
-    """Return four loads that need no full theory and lie around the capacity at density ρ.
+    """Return four loads that lie around the capacity at density ρ and are easier to compute.
 
     There are N variables and αN random patterns (labelled points); α is the load. A choice of ρN
     variables separates the patterns if a linear rule on these variables classifies them. The

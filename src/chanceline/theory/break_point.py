@@ -97,13 +97,14 @@ def break_point(
 def _pattern_curvature_moments(
     order: OrderParameters, rho: float, ensemble: Ensemble, step: float
 ) -> CurvatureMoments:
-    """Compute the means of g''², g''³ and g'''² over all patterns.
+    """Compute what the break point's formula needs of the patterns: means of g''², g''³, g'''².
 
-    A rule violates the constraint of a pattern by an amount v ~ N(μ, s²). g(μ) is the logarithm of
-    the pattern's weight, averaged over v (`pattern_law`); primes are derivatives by μ. The means
-    are over the distribution of μ, which differs between the classes of patterns. `order` has the
-    parameters of these distributions at density ρ (`rho`), and `step` is the step of the
-    quadrature. The ensemble must allow no errors.
+    A rule violates the constraint of a pattern by an amount v ~ N(μ, s²). Each v has a weight: 1 if
+    v < 0 (no violation), and less the larger v is. g(μ) is the logarithm of the mean weight over v
+    (`pattern_law`); primes are derivatives by μ. The means of the result are over all patterns,
+    whose μ has a Gaussian distribution in each class. `order` has the parameters of these
+    distributions at density ρ (`rho`), and `step` is the step of the quadrature. The ensemble must
+    allow no errors.
     """
     s2 = rho - order.q0  # s², the variance of a violation around its mean μ
     # The ceiling, above which violations are left as errors, keeps its default: infinity.
@@ -130,13 +131,13 @@ def _pattern_curvature_moments(
 def _variable_curvature_moments(
     order: OrderParameters, ensemble: Ensemble, step: float
 ) -> CurvatureMoments:
-    """Compute the means of f''², f''³ and f'''² over all variables.
+    """Compute what the break point's formula needs of the variables: means of f''², f''³, f'''².
 
     The field on a variable sums up what the patterns demand of its weight; it is Gaussian with the
     mean u. The variable is chosen with certain odds, which depend on u (`variable_law`), and
-    f(u) = ln(1 + odds); primes are derivatives by u. The means are over u, which is Gaussian with
-    the mean 0. `order` has the parameters of these distributions, and `step` is the step of the
-    quadrature.
+    f(u) = ln(1 + odds); primes are derivatives by u. The means of the result are over all
+    variables, whose u is Gaussian with the mean 0. `order` has the parameters of these
+    distributions, and `step` is the step of the quadrature.
     """
     field_variance = order.F1 - order.F0  # V, the variance of the field around its mean u
     net_stiffness = order.E - order.F1 + order.F0  # d: the mean weight of a chosen variable is u/d

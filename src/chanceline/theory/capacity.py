@@ -331,18 +331,18 @@ def _capacity_of_all_variables(rho: float, ensemble: Ensemble) -> Capacity:
 def _breaking_fields(branch: Branch, capacity_point: CapacityPoint) -> dict[str, Any]:
     """Return where and how separating supports fall into groups, as fields of a `Capacity`.
 
-    A support is a choice of variables. Below a certain load, that of the critical point, the theory
-    without groups ("replica symmetry") is stable. Above it small differences between supports grow
-    from one round of the equations to the next, by a factor above 1 that is called the replicon;
-    it increases with the load. `capacity_point` is the capacity of `branch`, up to which loads are
-    of interest. Fields that are not known for the ensemble and density are left out.
+    A support is a choice of variables. The theory without groups ("replica symmetry") is stable as
+    long as a factor, the replicon, is at most 1: small differences between supports grow by this
+    factor from one round of the equations to the next. The replicon increases with the load, and
+    the critical point is where it is 1. `capacity_point` is the capacity of `branch`, the largest
+    load of interest. Fields that are not known for the ensemble and density are left out.
     """
     at_capacity = capacity_point.solved
     if at_capacity.state.replicon_between <= 1:
         return {"replicon_alpha": None}  # the theory without groups is stable up to the capacity
 
     # Follow the solutions from the capacity to smaller loads, until the replicon falls below 1. The
-    # critical point, where it is 1, lies between the last two of them.
+    # critical point lies between the last two solutions.
     solutions = branch.follow(at_capacity, _REPLICON_STEP, lambda state: state.replicon_between < 1)
     bracket = last_two_points(solutions)
     critical_point = branch.point_where(bracket, lambda state: state.replicon_between - 1)

@@ -73,8 +73,8 @@ def zero_entropy(branch: Branch, start: Array | None) -> CapacityPoint:
     """
     coarse_point = _solve_by_first_method(branch, start)
 
-    # Solve again with half the step of the quadrature. Held is χ, the response of the weights,
-    # which is the parameter along the branch.
+    # Solve again with half the step of the quadrature, at the same value of χ, the response of the
+    # weights, which is the parameter along the branch.
     log_chi = float(coarse_point.unknowns[LOG_CHI])
     fine_point = branch.at_chi(log_chi, start=coarse_point.unknowns, step=QUADRATURE_STEP / 2)
 
@@ -206,9 +206,9 @@ def density_at(
     alpha = check_alpha(alpha)
     ensemble = Ensemble.checked(balance, margin, errors, signs)
 
-    # Newton's method solves "the capacity at density ρ is α". Its unknown is logit(ρ/ρ_s), where
-    # from ρ_s on more variables do not increase the capacity. It starts at the density at which an
-    # upper bound of the capacity, the ℓ₀-Gardner load, is α: the bound has a formula and is close.
+    # Newton's method solves "the capacity at density ρ is α". Its unknown is logit(ρ/ρ_s): at the
+    # saturation density ρ_s the capacity stops increasing with ρ. It starts at the density whose
+    # ℓ₀-Gardner load is α. This load has a formula, and is a little above the capacity.
     logit_share = _logit_of_l0_load(alpha, ensemble)
     solver_point: Array | None = None  # where the solver of the capacity starts, (coordinates,)
     for _ in range(_DENSITY_NEWTON_STEPS):
@@ -297,7 +297,7 @@ def _logit_of_l0_load(alpha: float, ensemble: Ensemble) -> float:
 def _logit_step(
     *, wanted_load: float, present_load: float, slope: float, logit_share: float, ensemble: Ensemble
 ) -> float:
-    """Newton's step in x = logit(ρ/ρ_s) towards the density whose capacity is `wanted_load`.
+    """Return Newton's step in x = logit(ρ/ρ_s) to the density whose capacity is `wanted_load`.
 
     The step is [t(wanted_load) − t(present_load)]/(dt/dx), cut to the longest one allowed, with the
     log-odds
@@ -351,14 +351,15 @@ def _log_odds_slope(
 def _capacity_slope(
     capacity_point: CapacityPoint, rho: float, ensemble: Ensemble, *, wanted_load: float
 ) -> float:
-    """dα_VS/dρ, the slope of the capacity, at the point where the entropy Σ vanishes.
+    """Compute the slope dα/dρ of the capacity α as a function of the density ρ.
 
-    Σ stays 0 along the line of capacities, dΣ = ∂Σ/∂ρ dρ + ∂Σ/∂α dα = 0: so the slope is
-    −(∂Σ/∂ρ)/(∂Σ/∂α). ConvergenceError where it is not positive; `wanted_load` is the load
-    asked for, which the error names.
+    The entropy Σ of separating choices is 0 at every capacity. So along the curve of capacities
+    ∂Σ/∂ρ dρ + ∂Σ/∂α dα = 0, and the slope is −(∂Σ/∂ρ)/(∂Σ/∂α). Raises ConvergenceError if it is
+    not positive; the message names `wanted_load`, the load for which a density is sought.
     """
-    by_rho = entropy_by_rho(capacity_point.solved.unknowns, rho, ensemble)
-    slope = -by_rho / capacity_point.solved.state.entropy_by_alpha
+    by_rho = entropy_by_rho(capacity_point.solved.unknowns, rho, ensemble)  # ∂Σ/∂ρ
+    by_alpha = capacity_point.solved.state.entropy_by_alpha  # ∂Σ/∂α
+    slope = -by_rho / by_alpha
     if slope <= 0:
         load_and_ensemble = ensemble.label(f"α = {wanted_load:g}")
         raise ConvergenceError(

@@ -233,10 +233,10 @@ def _variable_term(order: _GroupOrder, choices: _ChoiceForms, size: int) -> Any:
 
 
 def _pattern_term(rho: Any, order: _GroupOrder) -> Any:
-    """Compute the mean of ln A(μ) over all patterns, where A(μ) is the weight of a pattern.
+    """Compute what the patterns add to the entropy: the mean of ln A(μ) over all patterns.
 
-    A rule violates the constraint of a pattern by v, which has the weight 1 if v < 0 (no violation)
-    and e^{−v²/2χ} otherwise. With v ~ N(μ, s²) the mean weight is
+    A rule violates the constraint of a pattern by v ~ N(μ, s²). Each v has a weight: 1 if v < 0 (no
+    violation), and e^{−v²/2χ} otherwise. A(μ) is the mean weight over v:
 
         A(μ) = Φ(−μ/s) + C Φ(t),    C = √(χ/(χ + s²)) e^{−μ²/2(χ + s²)},
                                     t = μ√(χ/(s²(χ + s²))).

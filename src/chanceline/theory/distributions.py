@@ -114,9 +114,9 @@ def weight_law(laws: FieldLaws) -> WeightLaw:
     _check_laws(laws)
     E = laws.E  # multiplier of the norm of the weights
     d = laws.d  # the mean weight of a chosen variable in the field u is u/d
+    # The choices of variables that separate the patterns may fall into groups within groups.
+    # `multipliers` has a number for each level, `breaks` one between levels (none without groups).
     law_at_field, recursion = support_recursion(
-        # Good choices of variables may fall into groups within groups: `multipliers` has a number
-        # for each level of groups, `breaks` one between levels (none without groups).
         multipliers=np.array(laws.conjugates),
         breaks=np.array(laws.breaks),
         d=d,
@@ -146,17 +146,17 @@ def stability_law(laws: FieldLaws) -> StabilityLaw:
     of a solution of the theory.
     """
     _check_laws(laws)
-    classes = []
+    law_parts = []  # one for each class of patterns
     for pattern_class in laws.ensemble.offsets(laws.rho, laws.threshold):
-        one_class = _stabilities_of_class(
+        law_part = _stabilities_of_class(
             laws, class_share=pattern_class.share, offset=pattern_class.offset
         )
-        classes.append(one_class)
+        law_parts.append(law_part)
 
     # The shares at the margin are added, and the Gaussians of all classes are put into one list.
-    share_at_margin = float(sum(one_class.corrected_share for one_class in classes))
-    log_shares = np.concatenate([one_class.log_shares for one_class in classes])
-    mean_violations = np.concatenate([one_class.mean_violations for one_class in classes])
+    share_at_margin = float(sum(part.corrected_share for part in law_parts))
+    log_shares = np.concatenate([part.log_shares for part in law_parts])
+    mean_violations = np.concatenate([part.mean_violations for part in law_parts])
 
     # A violation v < 0 corresponds to the stability margin − v/|w|, above the margin.
     weight_length = np.sqrt(laws.rho)  # |w|, because |w|² per variable is the density ρ

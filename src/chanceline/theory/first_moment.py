@@ -190,7 +190,7 @@ def _solve_first_moment(rho_or_alpha: _RhoOrAlpha, ensemble: Ensemble) -> Counte
     # Unless the classes are equal, the rule has a threshold, and there can be a second solution of
     # the equations.
     if ensemble.free_threshold:
-        return _larger_load_of_two_solutions(rho_or_alpha, ensemble, with_errors)
+        return _solution_with_larger_load(rho_or_alpha, ensemble, with_errors)
     return with_errors.state
 
 
@@ -241,36 +241,35 @@ def _solve_along_rates(
     return solved
 
 
-def _larger_load_of_two_solutions(
-    rho_or_alpha: _RhoOrAlpha, ensemble: Ensemble, first: Solved[Counted]
+def _solution_with_larger_load(
+    rho_or_alpha: _RhoOrAlpha, ensemble: Ensemble, first_solution: Solved[Counted]
 ) -> Counted:
     """Search for a second solution of the equations; return the one of the two that counts.
 
-    The equations describe where an expected number of rules stops growing. `first` is a solution of
-    them, (ln x, b, y). If many errors are allowed, there can be a second one, whose rules err on
-    nearly all of the rarer class. Rules of both kinds are in the expected number, which therefore
-    stops growing only at the larger of the two loads: the solution with this load is returned, or
-    `first` if no second solution is found.
-
-    x is the response of the weights, b the threshold of the rule and y the price of an error: an
-    error has the weight e^{−y}.
+    The equations say at which load an expected number of rules stops growing with N. Their unknowns
+    are (ln x, b, y): x is the response of the weights, b the threshold of the rule and y the price
+    of an error (an error has the weight e^{−y}). If many errors are allowed, there can be a second
+    solution besides `first_solution`, whose rules give up the rarer class. Rules of both kinds are
+    in the expected number, which therefore stops growing only at the larger of the two loads. The
+    solution with this load is returned, or `first_solution` if no second one is found.
     """
     # The second solution is started from x of the first, the best threshold of a rule with all
     # variables, and the price at which these two give the allowed share of errors.
-    log_response, _, _ = first.unknowns
+    log_response, _, _ = first_solution.unknowns
     threshold = gardner(ensemble).threshold
     point_without_price = np.array([log_response, threshold])
     price = _price_of_rate(point_without_price, ensemble.error_rate, ensemble)
     start = np.append(point_without_price, price)
     try:
-        second = _solve_stationary(rho_or_alpha, ensemble, start)
+        second_solution = _solve_stationary(rho_or_alpha, ensemble, start)
     except ConvergenceError:
-        return first.state
+        return first_solution.state
 
     # Either the density ρ or the load α is given. If ρ is given, the larger load has the larger
     # ratio α/ρ. If α is given, the two solutions differ in ρ. Then the smaller ρ is the bound, and
     # it has the larger ratio, too.
-    return max(first.state, second.state, key=lambda state: state.alpha / state.rho)
+    states = (first_solution.state, second_solution.state)
+    return max(states, key=lambda state: state.alpha / state.rho)
 
 
 def _start_without_errors(rho: float, error_free: Ensemble) -> Array:
@@ -416,24 +415,24 @@ def _first_moment_equations(point: Array, rho_or_alpha: _RhoOrAlpha, ensemble: E
 
     The expected number of solutions grows as e^{N·exponent}, with the density ρ, the load α and
 
-        exponent = H₂(ρ) + ρ·variable + α·pattern.
+        exponent = H₂(ρ) + ρ·per_variable + α·per_pattern.
 
-    H₂(ρ) is the entropy of choices of ρN variables; `variable` and `pattern` are what each chosen
-    variable and each pattern add. The exponent must be 0, and stationary in the coordinates of
-    `point`: ln x (x is the response of the weights), the threshold b of the rule if the classes are
-    not equal, and the price y of an error if errors are allowed.
+    H₂(ρ) is the entropy of choices of ρN variables; `per_variable` and `per_pattern` are what each
+    chosen variable and each pattern add. The exponent must be 0, and stationary in the coordinates
+    of `point`: ln x (x is the response of the weights), the threshold b of the rule if the classes
+    are not equal, and the price y of an error if errors are allowed.
 
     Returns α, ρ and what is left of the equations in this order: exponent, slope in b, slope in y.
     """
     unknowns = _decode(point, ensemble)
     # Two Duals, numbers with a `value` and a `gradient` by the coordinates.
-    variable = _exponent_per_variable(unknowns.response, ensemble.signed)
-    pattern = _exponent_per_pattern(unknowns, ensemble)
+    per_variable = _exponent_per_variable(unknowns.response, ensemble.signed)
+    per_pattern = _exponent_per_pattern(unknowns, ensemble)
 
-    # The slope in ln x vanishes: ρ ∂variable/∂ln x + α ∂pattern/∂ln x = 0. This is solved directly
+    # The slope in ln x vanishes: ρ·variable_slope + α·pattern_slope = 0. This is solved directly
     # for α/ρ. One of α and ρ is given, and the ratio determines the other.
-    variable_slope = variable.gradient[_LOG_RESPONSE]
-    pattern_slope = pattern.gradient[_LOG_RESPONSE]
+    variable_slope = per_variable.gradient[_LOG_RESPONSE]
+    pattern_slope = per_pattern.gradient[_LOG_RESPONSE]
     alpha_over_rho = -variable_slope / pattern_slope
     rho, alpha = rho_or_alpha.rho_and_alpha(float(alpha_over_rho))
     if not 0 < rho < 1:
@@ -442,14 +441,14 @@ def _first_moment_equations(point: Array, rho_or_alpha: _RhoOrAlpha, ensemble: E
     # The other equations are the residual. Each is scaled to the order of 1, so that one tolerance
     # suits them all.
     entropy_of_choices = binary_entropy(rho)  # H₂(ρ)
-    exponent = entropy_of_choices + rho * variable.value + alpha * pattern.value
+    exponent = entropy_of_choices + rho * per_variable.value + alpha * per_pattern.value
     residual = [exponent / entropy_of_choices]
     if ensemble.free_threshold:
-        # ∂pattern/∂b is of the order of 1/x.
-        residual.append(unknowns.response.value * pattern.gradient[_THRESHOLD])
+        # ∂per_pattern/∂b is of the order of 1/x.
+        residual.append(unknowns.response.value * per_pattern.gradient[_THRESHOLD])
     if ensemble.error_rate:
-        # ∂pattern/∂y = (allowed error rate) − (share of errors).
-        residual.append(pattern.gradient[_PRICE] / ensemble.error_rate)
+        # ∂per_pattern/∂y = (allowed error rate) − (share of errors).
+        residual.append(per_pattern.gradient[_PRICE] / ensemble.error_rate)
     return Counted(alpha=alpha, rho=rho, residual=np.array(residual))
 
 

@@ -188,9 +188,10 @@ class FreeEntropy:
     def saddle(self, alpha: float, rho: float) -> Saddle:
         """The stationary point of the entropy Σ at a load α and a density ρ.
 
-        α is patterns per variable, ρ the share of variables chosen. Σ is stationary in parameters
-        of the theory, the order parameters, which are found by Newton's method. The way leads from
-        the capacity at this density, where Σ = 0, in small steps of ln α to the load α.
+        α is patterns per variable, ρ the share of variables chosen, and Σ is ln(number of
+        separating choices)/N. At the point Σ is stationary in the parameters of the theory, the
+        order parameters. It is reached in small steps of ln α, each solved by Newton's method, from
+        the capacity at this density, where Σ = 0.
         """
         alpha = check_alpha(alpha)
         rho = check_rho(rho)
@@ -222,9 +223,10 @@ class FreeEntropy:
     def density(self, alpha: float) -> Saddle:
         """The density ρ whose capacity is the load α.
 
-        The capacity of a density is the load at which the entropy Σ vanishes. The search starts
-        from the density of `start`, and follows the line Σ = 0 in ln α from its capacity to the
-        load α. Loads beyond a maximum of the capacity cannot be reached in this way.
+        The capacity of a density is the load at which Σ, the entropy of separating choices of
+        variables, is 0. The search starts from the density of `start` and its capacity. From there
+        the load is moved to α in small steps of ln α, and the density with it, so that Σ stays 0.
+        Loads beyond a maximum of the capacity cannot be reached in this way.
         """
         alpha = check_alpha(alpha)
         first_capacity = self._capacity_at_start()
@@ -252,8 +254,8 @@ class FreeEntropy:
         The capacity is the load at which the entropy Σ is 0. Σ depends on α, ρ and order
         parameters, and is stationary in these. `guess` and the unknowns of the result,
         (parameters + 1,), are the coordinates of the order parameters (`Domain`) and, last,
-        logit ρ. There are as many equations: the derivatives of Σ by these coordinates vanish, and
-        Σ = 0.
+        logit ρ. There are as many equations: the derivatives of Σ by the coordinates of the order
+        parameters vanish, and Σ = 0.
         """
         alpha = float(np.exp(log_alpha))
 
@@ -329,8 +331,8 @@ class FreeEntropy:
         The capacity is the load α (patterns per variable) at which the entropy Σ is 0. Σ depends on
         α, ρ and order parameters, and is stationary in these. `guess` and the unknowns of the
         result, (parameters + 1,), are the coordinates of the order parameters (`Domain`) and, last,
-        ln α. There are as many equations: the derivatives of Σ by these coordinates vanish, and
-        Σ = 0.
+        ln α. There are as many equations: the derivatives of Σ by the coordinates of the order
+        parameters vanish, and Σ = 0.
         """
 
         def state_at(unknowns: Array) -> _SaddleState:

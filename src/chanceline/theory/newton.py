@@ -152,14 +152,14 @@ class Newton:
         problem: _Problem[State],
         direction: _Direction,
         unknowns: Array,
-        largest_residual: float,
+        old_largest_residual: float,
     ) -> tuple[Array, State] | None:
         """Search along a Newton step for a better point; return the point and its state, or None.
 
         The full step is first cut to the longest length allowed. It is then halved until the new
         point lies in the domain of the equations and is better than the old one (`is_better`). The
-        old point is `unknowns`, (unknowns,), with the largest absolute residual `largest_residual`.
-        Returns None if even a very short step does not give a better point.
+        old point is `unknowns`, (unknowns,); the largest absolute component of its residual is
+        `old_largest_residual`. Returns None if even a very short step does not give a better point.
         """
         fraction = min(1.0, self.longest_step / direction.length)  # of the full Newton step
         while fraction > _SMALLEST_FRACTION:
@@ -172,12 +172,12 @@ class Newton:
 
             # To first order a step of this fraction leaves the share 1 − fraction of the error. The
             # point counts as better if it removes at least a quarter of what is expected.
-            largest_share_left = 1 - fraction / 4
+            largest_remaining_share = 1 - fraction / 4
             is_better = problem.is_better(
                 trial_state,
-                largest_share_left=largest_share_left,
+                largest_remaining_share=largest_remaining_share,
                 direction=direction,
-                largest_residual=largest_residual,
+                old_largest_residual=old_largest_residual,
             )
             if is_better:
                 return trial_point, trial_state
@@ -209,25 +209,25 @@ class _Problem(Generic[State]):
     def is_better(
         self,
         trial: State,
-        largest_share_left: float,
+        largest_remaining_share: float,
         direction: _Direction,
-        largest_residual: float,
+        old_largest_residual: float,
     ) -> bool:
         """Whether a trial state is nearer to the solution than the point that `direction` left.
 
         The test is natural monotonicity (Deuflhard, Newton Methods for Nonlinear Problems, 2004,
         section 3.3): the correction that the old Jacobian would make next must be shorter than the
-        last one, by the factor `largest_share_left`. Unlike the residual it does not depend on the
-        scales of the equations. Where rounding blurs that test, it is enough that the largest
-        residual is smaller than the last one, `largest_residual`, by this factor.
+        last one, by the factor `largest_remaining_share`. Unlike the residual the correction does
+        not depend on the scales of the equations. Where rounding blurs this test, it is enough that
+        the largest residual is smaller than the last one, `old_largest_residual`, by this factor.
         """
         residual = self.residual(trial)
         # The correction from the trial point, with the Jacobian of the point before.
         next_length = np.abs(np.linalg.solve(direction.jacobian, residual)).max()
         next_largest_residual = np.abs(residual).max()
-        has_shorter_correction = next_length <= largest_share_left * direction.length
-        largest_residual_left = largest_share_left * largest_residual
-        has_smaller_residual = next_largest_residual <= largest_residual_left
+        has_shorter_correction = next_length <= largest_remaining_share * direction.length
+        largest_residual_allowed = largest_remaining_share * old_largest_residual
+        has_smaller_residual = next_largest_residual <= largest_residual_allowed
         return bool(has_shorter_correction or has_smaller_residual)
 
     def newton_direction(self, unknowns: Array, state: State) -> _Direction | None:
