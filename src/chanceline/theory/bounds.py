@@ -34,13 +34,18 @@ class Bounds:
 
 
 def bounds_at(rho: float, ensemble: Ensemble = PLAIN) -> Bounds:
-    """Return four loads around the capacity at density ρ; a load is patterns per variable.
+    """Return four loads that lie around the capacity at density ρ and are easier to compute.
 
-    The density ρ (`rho`) is the share of variables chosen. The loads are α_VC, below which every
-    choice of ρN variables separates the patterns (None if no load is small enough for this); α_CG,
-    below which a typical choice does; and two upper bounds on the capacity, union and ℓ₀-Gardner.
+    There are N variables and αN random patterns (labelled points); α is the load. A choice of ρN
+    variables separates the patterns if a linear rule on these variables classifies them. The
+    capacity is the largest load at which some choice separates. The result has the loads
+
+        vc                   below which every choice separates (None if there is no such load),
+        cover_gardner        below which a typical choice separates,
+        union, l0_gardner    which are upper bounds on the capacity.
     """
     if ensemble.plain:
+        # For equal classes, no margin, no errors and free signs there are simple formulas.
         return Bounds(
             vc=rho,
             cover_gardner=2 * rho,
@@ -48,14 +53,16 @@ def bounds_at(rho: float, ensemble: Ensemble = PLAIN) -> Bounds:
             l0_gardner=l0_gardner(rho),
         )
 
-    # With a margin, or with given signs of the weights, no load is small enough for every choice.
+    # With a margin, or with given signs of the weights, some choices fail at every load.
     vc = None
     if not ensemble.margin and not ensemble.signed:
         vc = rho
+
+    # `typical_load` is patterns per chosen variable; times ρ it is patterns per variable.
+    cover_gardner = rho * typical_load(ensemble)
     return Bounds(
         vc=vc,
-        # `typical_load` is patterns per chosen variable; times ρ it is patterns per variable.
-        cover_gardner=rho * typical_load(ensemble),
+        cover_gardner=cover_gardner,
         union=first_moment_load(rho, ensemble),
         l0_gardner=l0_load(rho, ensemble),
     )

@@ -85,8 +85,8 @@ def break_point(
     that of the quadrature.
     """
     alpha = critical.alpha
-    patterns = _pattern_moments(critical.order, rho, ensemble, step)  # of g
-    variables = _variable_moments(critical.order, ensemble, step)  # of f
+    patterns = _pattern_curvature_moments(critical.order, rho, ensemble, step)  # of g
+    variables = _variable_curvature_moments(critical.order, ensemble, step)  # of f
     a = alpha * patterns.square
     b = variables.square
     numerator = alpha * b * patterns.slope_square + a**2 * variables.slope_square
@@ -94,48 +94,59 @@ def break_point(
     return numerator / (2 * half_denominator)
 
 
-def _pattern_moments(
+def _pattern_curvature_moments(
     order: OrderParameters, rho: float, ensemble: Ensemble, step: float
 ) -> CurvatureMoments:
-    """Compute the means of g''², g''³ and g'''² over all patterns.
+    """Compute what the break point's formula needs of the patterns: means of g''², g''³, g'''².
 
-    g is the log-weight of a pattern as a function of its mean field μ, and primes are derivatives
-    by μ. `order` has the order parameters, `rho` is the density and `step` the step of the
-    quadrature. No errors are allowed.
+    A rule violates the constraint of a pattern by an amount v ~ N(μ, s²). Each v has a weight: 1 if
+    v < 0 (no violation), and less the larger v is. g(μ) is the logarithm of the mean weight over v
+    (`pattern_law`); primes are derivatives by μ. The means of the result are over all patterns,
+    whose μ has a Gaussian distribution in each class. `order` has the parameters of these
+    distributions at density ρ (`rho`), and `step` is the step of the quadrature. The ensemble must
+    allow no errors.
     """
-    s2 = rho - order.q0  # variance of the field around its mean μ
-    # There is no ceiling above which a violation would be left as an error.
+    s2 = rho - order.q0  # s², the variance of a violation around its mean μ
+    # The ceiling, above which violations are left as errors, keeps its default: infinity.
     parameters = PatternParameters(
         rho=rho, q0=order.q0, s2=s2, chi=order.chi, threshold=order.threshold
     )
+    # Two lists with the classes in the same order.
     laws_of_classes = class_laws(ensemble, parameters, step)
-    offsets = ensemble.offsets(rho, order.threshold)
-    total = np.zeros(3)
-    for class_law, pattern_class in zip(laws_of_classes, offsets, strict=True):
-        # μ = √q₀ z + offset, at the nodes z of the class, (nodes,).
-        mean_field = np.sqrt(order.q0) * class_law.nodes + pattern_class.offset
-        # `class_law.law` has g'' but not g'''. The law is evaluated again with μ as a Dual, a
-        # number that carries its derivative, so that g'' carries g'''.
-        law = pattern_law(_differentiable(mean_field), s2, order.chi)
+    offsets_of_classes = ensemble.offsets(rho, order.threshold)
+
+    means = np.zeros(3)  # of g''², g''³ and g'''²
+    for class_law, class_offset in zip(laws_of_classes, offsets_of_classes, strict=True):
+        # In a class μ is Gaussian: √q₀ z + offset, here at the nodes z of the quadrature, (nodes,).
+        mean_violation = np.sqrt(order.q0) * class_law.nodes + class_offset.offset
+        # With a Dual, a number that carries its derivative by μ, g'' carries the derivative g'''.
+        law = pattern_law(_differentiable(mean_violation), s2, order.chi)
         # The weights have the share of the class as a factor, so the sum over classes is a mean.
-        total += _curvature_moments(law.curvature, class_law.weights)
-    return CurvatureMoments(*total.tolist())
+        means += _curvature_moments(law.curvature, class_law.weights)
+
+    square, cube, slope_square = means.tolist()
+    return CurvatureMoments(square=square, cube=cube, slope_square=slope_square)
 
 
-def _variable_moments(order: OrderParameters, ensemble: Ensemble, step: float) -> CurvatureMoments:
-    """Compute the means of f''², f''³ and f'''² over all variables.
+def _variable_curvature_moments(
+    order: OrderParameters, ensemble: Ensemble, step: float
+) -> CurvatureMoments:
+    """Compute what the break point's formula needs of the variables: means of f''², f''³, f'''².
 
-    f is the log-weight of a variable as a function of its mean field u, and primes are derivatives
-    by u. `order` has the order parameters; `step` is the step of the quadrature.
+    The field on a variable sums up what the patterns demand of its weight; it is Gaussian with the
+    mean u. The variable is chosen with certain odds, which depend on u (`variable_law`), and
+    f(u) = ln(1 + odds); primes are derivatives by u. The means of the result are over all
+    variables, whose u is Gaussian with the mean 0. `order` has the parameters of these
+    distributions, and `step` is the step of the quadrature.
     """
     field_variance = order.F1 - order.F0  # V, the variance of the field around its mean u
     net_stiffness = order.E - order.F1 + order.F0  # d: the mean weight of a chosen variable is u/d
     parameters = VariableParameters(F0=order.F0, V=field_variance, d=net_stiffness, K=order.K)
     rule = rule_for_variables(parameters, step, ensemble.signed)
 
-    # u = √F₀ z at the nodes z of the rule. Passed as a Dual, a number that carries its derivative,
-    # it makes f'' carry its derivative f'''.
+    # u = √F₀ z, at the nodes z of the quadrature, (nodes,).
     mean_field = np.sqrt(order.F0) * rule.nodes
+    # With a Dual, a number that carries its derivative by u, f'' carries the derivative f'''.
     law = variable_law(
         mean_field=_differentiable(mean_field),
         field_variance=field_variance,
@@ -166,11 +177,16 @@ def _curvature_moments(curvature: Dual, weights: Array) -> CurvatureMoments:
 
 
 def jump_density(margin: float = 0.0) -> float:
-    """ρ*, the density below which symmetry between supports breaks by a jump as the load grows.
+    """Find ρ*, the density below which separating choices of variables fall into groups by a jump.
 
-    Supports are choices of ρN variables. Above ρ* the separating supports fall into groups
-    continuously. `margin`, between 0 and 1, is the margin of the rule in units of |w|; the two
-    classes of patterns are equal.
+    The choices are of ρN out of N variables. As the load (patterns per variable) grows, those that
+    separate the patterns fall into groups of similar choices. Above ρ* the groups grow apart
+    continuously from one; below ρ* they are apart as soon as they exist. `margin`, between 0 and 1,
+    is the margin of the rule in units of |w|; the two classes of patterns are equal.
+
+    ρ* is where the break point x_c = 1. x_c is the probability that two choices belong to different
+    groups when these begin to form. Its formula gives x_c > 1, which is no probability, if they
+    have formed before, by a jump.
     """
     margin = real_number(margin, "margin")
     if not 0 <= margin <= _LARGEST_MARGIN_OF_LINE:
@@ -180,15 +196,15 @@ def jump_density(margin: float = 0.0) -> float:
         )
     ensemble = Ensemble(margin=margin)
 
-    def excess(logit_rho: float) -> float:
-        """x_c − 1 at the density with this logit; x_c is the break point where breaking begins.
-
-        A break point is a probability: x_c > 1 means that symmetry has broken before, by a jump.
-        """
+    def excess_break_point(logit_rho: float) -> float:
+        """x_c − 1 at the density with this logit."""
         rho = float(expit(logit_rho))
-        critical = replicon_line(rho, ensemble).state
-        return break_point(critical, rho, ensemble) - 1
+        # The solution without groups, at the load where it becomes unstable.
+        critical_state = replicon_line(rho, ensemble).state
+        return break_point(critical_state, rho, ensemble) - 1
 
     # The root is searched in logit ρ, because ρ* varies over orders of magnitude with the margin.
-    root = brentq(excess, logit(_LOWEST_DENSITY), logit(_HIGHEST_DENSITY), xtol=_TOLERANCE_OF_LOGIT)
+    lowest_logit = logit(_LOWEST_DENSITY)
+    highest_logit = logit(_HIGHEST_DENSITY)
+    root = brentq(excess_break_point, lowest_logit, highest_logit, xtol=_TOLERANCE_OF_LOGIT)
     return float(expit(root))

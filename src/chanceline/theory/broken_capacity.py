@@ -46,27 +46,33 @@ class RSBCapacity:
 
 
 def capacity_near(branch: RSBBranch, start: Array) -> RSBCapacity:
-    """Compute the capacity with k steps of breaking, and its error, from a nearby point.
+    """Compute the capacity, the load where the last separating supports vanish, and its error.
 
-    The capacity is the load where the entropy Σ = ln(number of separating supports)/N is 0. `start`
-    is a point near the solution, (coordinates,), encoded by `rsb.pack_order`.
+    A support is a choice of ρN out of N variables. `branch` has the density ρ and the equations of
+    a theory in which the separating supports fall into groups within groups, on k levels. The
+    capacity is where their entropy Σ = ln(number of separating supports)/N is 0. `start` is a
+    point near the solution, (coordinates,), encoded by `rsb.pack_order`.
     """
     # Solve on the usual grids, and improve the solution by one Newton step on finer grids.
     solved = branch.at_zero_entropy(start)
     point = solved.unknowns + _newton_step_on_finer_grids(branch, solved)
-    alpha = branch.equations(point, FINER).alpha
+    alpha = branch.equations(point, FINER).alpha  # FINER is the factor by which the grids are finer
 
     # The error of the grids is estimated by the change of the load.
     grid_error = abs(alpha - solved.state.alpha)
+
     # Newton's method stops at an entropy Σ that is not exactly 0, which shifts the load by
     # Σ/(∂Σ/∂α). One of its equations is Σ/H₂(ρ) = 0 with the binary entropy H₂ < 1, so the largest
     # residual bounds Σ.
-    newton_error = abs(solved.residual / solved.state.entropy_by_alpha)
+    largest_entropy = solved.residual
+    newton_error = abs(largest_entropy / solved.state.entropy_by_alpha)
+
+    rounding_error = _LOAD_ROUNDING * alpha
     return RSBCapacity(
         rho=branch.rho,
         steps=branch.steps,
         alpha=alpha,
-        error=grid_error + newton_error + _LOAD_ROUNDING * alpha,
+        error=grid_error + newton_error + rounding_error,
         state=solved.state,
         point=point,
     )

@@ -22,7 +22,7 @@ _LARGEST_DISTANCE = 0.5
 _TOLERANCE_OF_LOGIT = 1e-12
 
 
-class _BrokenLoad(NamedTuple):
+class _BrokenCapacity(NamedTuple):
     """The capacity at one density."""
 
     alpha: float
@@ -31,17 +31,20 @@ class _BrokenLoad(NamedTuple):
 
 
 def broken_density(alpha: float, ansatz: str, ensemble: Ensemble, symmetric_rho: float) -> Density:
-    """Find the density whose capacity is the load α, with broken symmetry between supports.
+    """Find the density whose capacity is the load α, if separating choices fall into groups.
 
-    `ansatz` is "1rsb" (one step of breaking) or "full" (infinitely many steps). `symmetric_rho` is
-    the density without breaking, which is a little smaller than the result. The search is in
-    logit ρ.
+    The density ρ is the share of variables chosen, the load is patterns per variable. `ansatz` says
+    which groups the theory takes into account: "1rsb" has one level of groups, "full" has groups
+    within groups on infinitely many levels. `symmetric_rho` is the density by the theory without
+    groups, which is a little smaller than the result and starts the search.
     """
+    # The search is in logit ρ. Its lower end is `symmetric_rho`.
     lower_logit = float(logit(symmetric_rho))
 
     def excess_capacity(logit_rho: float) -> float:
         """The capacity at the density with this logit, minus α; it increases with the density."""
-        return _load_at(float(expit(logit_rho)), ansatz, ensemble).alpha - alpha
+        rho = float(expit(logit_rho))
+        return _broken_capacity_at(rho, ansatz, ensemble).alpha - alpha
 
     # Find an upper end whose capacity is at least α, by doubling the distance from the lower end.
     distance = _FIRST_DISTANCE
@@ -53,15 +56,16 @@ def broken_density(alpha: float, ansatz: str, ensemble: Ensemble, symmetric_rho:
                 "replica symmetry; use ansatz 'rs'"
             )
     upper_logit = lower_logit + distance
+
     root = float(brentq(excess_capacity, lower_logit, upper_logit, xtol=_TOLERANCE_OF_LOGIT))
     rho = float(expit(root))
-    capacity_at_rho = _load_at(rho, ansatz, ensemble)
+    capacity_at_rho = _broken_capacity_at(rho, ansatz, ensemble)
 
-    # An error of the capacity, divided by the slope of the capacity, is an error of the density.
-    # The slope is taken between the result and the upper end.
+    # The error of the density is that of the capacity, divided by the slope of the capacity. The
+    # slope is taken between the result and the upper end.
     upper_rho = float(expit(upper_logit))
-    upper_load = _load_at(upper_rho, ansatz, ensemble).alpha
-    slope = (upper_load - capacity_at_rho.alpha) / (upper_rho - rho)
+    capacity_at_upper_rho = _broken_capacity_at(upper_rho, ansatz, ensemble)
+    slope = (capacity_at_upper_rho.alpha - capacity_at_rho.alpha) / (upper_rho - rho)
     return Density(
         alpha=alpha,
         rho=rho,
@@ -72,7 +76,7 @@ def broken_density(alpha: float, ansatz: str, ensemble: Ensemble, symmetric_rho:
     )
 
 
-def _load_at(rho: float, ansatz: str, ensemble: Ensemble) -> _BrokenLoad:
+def _broken_capacity_at(rho: float, ansatz: str, ensemble: Ensemble) -> _BrokenCapacity:
     """The capacity at density ρ with one step of breaking, or, for "full", with all.
 
     That of all steps is the capacity with one, corrected by the shipped table.
@@ -82,4 +86,4 @@ def _load_at(rho: float, ansatz: str, ensemble: Ensemble) -> _BrokenLoad:
     error = one_step.error
     if ansatz == "full":
         alpha, error = full_breaking(rho, one_step.alpha)
-    return _BrokenLoad(alpha, error, threshold=one_step.state.order.threshold)
+    return _BrokenCapacity(alpha, error, threshold=one_step.state.order.threshold)

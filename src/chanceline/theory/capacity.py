@@ -79,35 +79,41 @@ class Capacity(EnsembleResult):
     def __str__(self) -> str:
         """Return the capacity and the loads around it as lines of text.
 
-        Threshold, saturation, symmetry breaking and errors have lines only for ensembles with
-        these.
+        Each of the optional lines is there only if the ensemble or the result has its subject: a
+        threshold, saturation, the breaking of symmetry between choices of variables, and errors.
         """
         lines = [self.summary(), self._separating_line(), self._upper_bounds_line()]
         if self.ensemble.free_threshold:
             lines.append(f"  threshold b/|w| = {self.threshold:.8f}")
-        if self.ensemble.signed and self.rho >= self.ensemble.saturation_density:
+
+        is_saturated = self.ensemble.signed and self.rho >= self.ensemble.saturation_density
+        if is_saturated:
             lines.append(
                 "  a good choice of half of the inputs reaches the load of all of them: "
                 "half of all weights are zero there"
             )
-        if self.replicon_alpha is not None:
+
+        if self.replicon_alpha is not None:  # symmetry breaks below the capacity
             lines.append(self._breaking_line())
         if self.errors:
             lines.append(f"  {ERRORS_ARE_APPROXIMATE}")
         return "\n".join(lines)
 
     def _breaking_line(self) -> str:
-        """Return a line that says where symmetry between supports breaks, and whether by a jump.
+        """Return a line that says at which load separating supports begin to fall into groups.
 
-        A break point above 1 means that it breaks by a jump. The loads of the jump (`dynamic_alpha`
-        and `static_alpha`) are None if they were not computed.
+        A support is a choice of variables. The groups form continuously or by a jump ("symmetry
+        between supports breaks"). They form by a jump if the break point is above 1; the loads of
+        the jump, `dynamic_alpha` and `static_alpha`, are None if they were not computed. The line
+        is only written if `replicon_alpha` is not None.
         """
         if self.static_alpha is not None:
             return (
                 f"  supports fall into groups from α = {self.dynamic_alpha:.8f} on; symmetry "
                 f"between them breaks by a jump at α = {self.static_alpha:.8f}"
             )
-        if self.break_point is not None and self.break_point > 1:
+        breaks_by_jump = self.break_point is not None and self.break_point > 1
+        if breaks_by_jump:
             return (
                 "  symmetry between supports breaks by a jump, before it becomes unstable at "
                 f"α = {self.replicon_alpha:.8f}"
@@ -115,17 +121,20 @@ class Capacity(EnsembleResult):
         return f"  symmetry between supports breaks at α = {self.replicon_alpha:.8f}"
 
     def _separating_line(self) -> str:
-        """Return a line with the loads below which every choice and typical choices separate.
+        """Return a line with the loads below which every choice, and a typical choice, separates.
 
-        A choice is one of ρN variables. For two ensembles the load of typical choices has a simple
-        formula, which is shown. If `bounds.vc` is None, every choice separates at no load.
+        A choice is one of ρN out of N variables. An example of the line is "every choice separates
+        below α_VC = 0.1, typical ones below 2ρ = 0.2". The first half is left out if `bounds.vc` is
+        None, because some choices then fail at every load.
         """
+        # The symbol of the second load: a formula where there is a simple one.
         if self.ensemble.plain:
             typical_load = "2ρ"
         elif self.ensemble == Ensemble(signs="given"):
             typical_load = "ρ"
         else:
             typical_load = "α_CG"
+
         typical_part = f"typical ones below {typical_load} = {self.bounds.cover_gardner:g}"
         if self.bounds.vc is None:
             return f"  {typical_part} separate"
@@ -201,27 +210,35 @@ def capacity(  # noqa: PLR0913
         )
     density_kept = check_rho(cast("float", rho))
     ensemble = Ensemble.checked(balance, margin, errors, signs)
-    return _capacity_with(ansatz, density_kept, ensemble)
+    return _capacity_by_ansatz(ansatz, density_kept, ensemble)
 
 
-def _capacity_with(ansatz: str, rho: float, ensemble: Ensemble) -> Capacity:
+def _capacity_by_ansatz(ansatz: str, rho: float, ensemble: Ensemble) -> Capacity:
     """Compute the capacity at density ρ with one of three approximations of the replica method.
 
-    `ansatz` says how the separating choices of variables (supports) are taken to relate to each
-    other. "rs" is replica symmetry: all pairs are alike. "1rsb" is one step of symmetry breaking:
-    supports fall into groups. "full" is infinitely many steps: groups within groups. `rho` and
-    `ensemble` are already checked.
+    The capacity is the load (patterns per variable) up to which some choice of ρN variables
+    separates the patterns. `ansatz` says how the separating choices, called supports, are taken to
+    relate to each other:
+
+        "rs"      all pairs of supports are alike (replica symmetry),
+        "1rsb"    supports fall into groups (one step of symmetry breaking),
+        "full"    groups fall into groups again, on infinitely many levels.
+
+    `rho` is already checked, and so are the values of `ensemble`.
     """
     _check_ansatz(ansatz, ensemble)
     if ansatz == "rs":
-        return _symmetric_capacity(Branch(rho, ensemble), replicon=True).capacity
+        return _symmetric_capacity(Branch(rho, ensemble), with_breaking=True).capacity
 
-    # "full" corrects the capacity with one step by a difference from the shipped table.
     one_step = capacity_1rsb(rho, ensemble)
     alpha = one_step.alpha
     error = one_step.error
     if ansatz == "full":
+        # The difference between the two capacities is read from a shipped table.
         alpha, error = full_breaking(rho, one_step.alpha)
+
+    # At which loads the supports begin to fall into groups, as fields of `Capacity`.
+    breaking_fields = transition_at(rho, ensemble).as_fields()
     return Capacity(
         rho=rho,
         ansatz=ansatz,
@@ -230,7 +247,7 @@ def _capacity_with(ansatz: str, rho: float, ensemble: Ensemble) -> Capacity:
         bounds=bounds_at(rho, ensemble),
         ensemble=ensemble,
         threshold=one_step.state.order.threshold,
-        **transition_at(rho, ensemble).as_fields(),
+        **breaking_fields,
     )
 
 
@@ -255,26 +272,30 @@ class _SymmetricCapacity(NamedTuple):
 
 
 def _symmetric_capacity(
-    branch: Branch, start: Array | None = None, *, replicon: bool = False
+    branch: Branch, start: Array | None = None, *, with_breaking: bool = False
 ) -> _SymmetricCapacity:
-    """Compute the replica-symmetric capacity at the density of a branch.
+    """Compute the capacity at one density, taking all pairs of separating choices to be alike.
 
-    The result also has the solver's point at the capacity, to start a neighbouring density. `start`
-    is such a point, (coordinates,), if one is known. With `replicon` the load where replica
-    symmetry breaks is computed, too.
+    This assumption is called replica symmetry. `branch` has the density ρ, the ensemble and their
+    equations. The solver returns a point, (coordinates,), from which it can be started at a
+    neighbouring density; `start` is such a point, if one is known. With `with_breaking` the load
+    from which on the assumption fails is computed, too.
     """
     rho = branch.rho
     ensemble = branch.ensemble
     if rho >= ensemble.saturation_density:
         # More variables do not increase the capacity, and there is no point to solve for.
-        return _SymmetricCapacity(_capacity_of_all(rho, ensemble), point=None)
+        saturated_capacity = _capacity_of_all_variables(rho, ensemble)
+        return _SymmetricCapacity(saturated_capacity, point=None)
 
     capacity_point = zero_entropy(branch, start)
-    # The fields of `Capacity` that say where and how symmetry breaks.
-    breaking: dict[str, Any] = {"replicon_alpha": None}
-    if replicon:
-        breaking = _breaking_fields(branch, capacity_point)
-    capacity_of_branch = Capacity(
+
+    # The fields of `Capacity` that say where and how the assumption fails.
+    breaking_fields: dict[str, Any] = {"replicon_alpha": None}
+    if with_breaking:
+        breaking_fields = _breaking_fields(branch, capacity_point)
+
+    symmetric_capacity = Capacity(
         rho=rho,
         ansatz="rs",
         alpha=capacity_point.alpha,
@@ -282,18 +303,17 @@ def _symmetric_capacity(
         bounds=bounds_at(rho, ensemble),
         ensemble=ensemble,
         threshold=capacity_point.solved.state.order.threshold,
-        **breaking,
+        **breaking_fields,
     )
-    return _SymmetricCapacity(capacity_of_branch, point=capacity_point.solved.unknowns)
+    return _SymmetricCapacity(symmetric_capacity, point=capacity_point.solved.unknowns)
 
 
-def _capacity_of_all(rho: float, ensemble: Ensemble) -> Capacity:
-    """Return the capacity with given signs at densities from ½ on: that with all variables.
+def _capacity_of_all_variables(rho: float, ensemble: Ensemble) -> Capacity:
+    """Return the capacity at a density ρ from which on more variables do not increase it.
 
-    ½ is the saturation density. At the capacity with all variables half of the weights are zero.
-    The other half of the variables therefore suffices, and more variables do not increase the
-    capacity. The entropy Σ of separating choices is not 0 there but ½H₂(2ρ − 1), the entropy of
-    adding variables whose weight is zero.
+    This happens if the signs of the weights are given, for ρ ≥ ½. The capacity with all variables
+    has a formula (`gardner`). Half of the weights are zero there, so a choice of the other half of
+    the variables has the same capacity, and so has every larger one that contains it.
     """
     all_variables = gardner(ensemble)
     return Capacity(
@@ -309,36 +329,36 @@ def _capacity_of_all(rho: float, ensemble: Ensemble) -> Capacity:
 
 
 def _breaking_fields(branch: Branch, capacity_point: CapacityPoint) -> dict[str, Any]:
-    """Return where and how symmetry between supports breaks, as fields of a `Capacity`.
+    """Return where and how separating supports fall into groups, as fields of a `Capacity`.
 
-    A support is a choice of variables. The replicon between supports is the factor by which small
-    differences between supports grow in one round of the equations. It increases with the load, and
-    replica symmetry is unstable where it exceeds 1. `capacity_point` is the capacity of `branch`,
-    the end of the search. How symmetry breaks is known only for some ensembles and densities;
-    unknown fields are left out of the result.
+    A support is a choice of variables. The theory without groups ("replica symmetry") is stable as
+    long as a factor, the replicon, is at most 1: small differences between supports grow by this
+    factor from one round of the equations to the next. The replicon increases with the load, and
+    the critical point is where it is 1. `capacity_point` is the capacity of `branch`, the largest
+    load of interest. Fields that are not known for the ensemble and density are left out.
     """
     at_capacity = capacity_point.solved
     if at_capacity.state.replicon_between <= 1:
-        return {"replicon_alpha": None}  # replica symmetry is stable up to the capacity
+        return {"replicon_alpha": None}  # the theory without groups is stable up to the capacity
 
-    # Follow the branch back from the capacity, to smaller loads, to the critical point, where the
-    # replicon is 1.
-    points_back = branch.follow(
-        at_capacity, _REPLICON_STEP, lambda state: state.replicon_between < 1
-    )
-    bracket = last_two_points(points_back)
-    critical = branch.point_where(bracket, lambda state: state.replicon_between - 1).state
+    # Follow the solutions from the capacity to smaller loads, until the replicon falls below 1. The
+    # critical point lies between the last two solutions.
+    solutions = branch.follow(at_capacity, _REPLICON_STEP, lambda state: state.replicon_between < 1)
+    bracket = last_two_points(solutions)
+    critical_point = branch.point_where(bracket, lambda state: state.replicon_between - 1)
+    critical_state = critical_point.state
 
-    # To find out how symmetry breaks takes the equations with symmetry breaking, which are not
-    # solved for every ensemble.
+    # How groups form takes the equations with groups, which are not solved for every ensemble.
     if not can_break(branch.ensemble):
-        return {"replicon_alpha": critical.alpha}
+        return {"replicon_alpha": critical_state.alpha}
+
+    # At very small densities these equations are not solved either. There only the break point is
+    # known: above 1 it says that groups form by a jump.
     if branch.rho < LOWEST_BROKEN_DENSITY:
-        # Nor are they solved at so small densities. Only the break point is known, which has a
-        # formula of its own.
-        critical_break = break_point(critical, branch.rho, branch.ensemble)
-        return {"replicon_alpha": critical.alpha, "break_point": critical_break}
-    return transition_from(critical, branch.rho, branch.ensemble).as_fields()
+        critical_break = break_point(critical_state, branch.rho, branch.ensemble)
+        return {"replicon_alpha": critical_state.alpha, "break_point": critical_break}
+
+    return transition_from(critical_state, branch.rho, branch.ensemble).as_fields()
 
 
 def capacity_curve(  # noqa: PLR0913
@@ -362,26 +382,29 @@ def capacity_curve(  # noqa: PLR0913
     if ansatz == "rs":
         capacity_of = _symmetric_capacities(densities, ensemble, replicon)
         return Curve(tuple(capacity_of[rho] for rho in densities))
-    return Curve(tuple(_capacity_with(ansatz, rho, ensemble) for rho in densities))
+    return Curve(tuple(_capacity_by_ansatz(ansatz, rho, ensemble) for rho in densities))
 
 
 def _symmetric_capacities(
-    densities: list[float], ensemble: Ensemble, replicon: bool
+    densities: list[float], ensemble: Ensemble, with_breaking: bool
 ) -> dict[float, Capacity]:
-    """Compute the replica-symmetric capacity at several densities; returns them by density.
+    """Compute the replica-symmetric capacity at several densities ρ; return them by density.
 
-    The densities ρ are solved in increasing order. Newton's method starts each from the solver's
-    points at the two densities before it, extrapolated linearly in logit(ρ/ρ_s). ρ_s is the
-    saturation density, from which on more variables do not increase the capacity. With `replicon`
-    the load where symmetry breaks is computed, too.
+    Replica symmetry takes all pairs of separating choices of variables to be alike. The densities
+    are solved in increasing order, because each solution helps to start the next: the start is a
+    linear extrapolation of the two solutions before it, as functions of logit(ρ/ρ_s). From the
+    saturation density ρ_s on more variables do not increase the capacity. With `with_breaking` the
+    load from which on the symmetry fails is computed, too.
     """
     capacity_of: dict[float, Capacity] = {}
     solved_points: list[_SolvedPoint] = []  # in increasing density
     for rho in sorted(set(densities)):
-        share = min(rho / ensemble.saturation_density, 1.0)
-        logit_share = logit(share)  # infinite from ρ_s on, where the start is not used
+        share_of_saturation = min(rho / ensemble.saturation_density, 1.0)
+        logit_share = logit(share_of_saturation)  # infinite from ρ_s on, where no start is used
         start = _extrapolated_start(solved_points[-2:], logit_share)
-        solved = _symmetric_capacity(Branch(rho, ensemble), start, replicon=replicon)
+
+        branch = Branch(rho, ensemble)
+        solved = _symmetric_capacity(branch, start, with_breaking=with_breaking)
         capacity_of[rho] = solved.capacity
         if solved.point is not None:
             solved_points.append(_SolvedPoint(logit_share, solved.point))
@@ -395,23 +418,24 @@ class _SolvedPoint(NamedTuple):
     coordinates: Array  # (coordinates,)
 
 
-def _extrapolated_start(previous: list[_SolvedPoint], logit_share: float) -> Array | None:
-    """Extrapolate a start for the solver, (coordinates,), to the density of `logit_share`.
+def _extrapolated_start(last_points: list[_SolvedPoint], logit_share: float) -> Array | None:
+    """Extrapolate a start for the solver, (coordinates,), to the next density ρ of a curve.
 
-    `logit_share` is logit(ρ/ρ_s) with the density ρ and the saturation density ρ_s. `previous` has
-    the last solved points, at most two. Two points are extrapolated linearly; one point is returned
-    as it is; without any point the result is None.
+    `logit_share` is logit(ρ/ρ_s) at the next density, with the saturation density ρ_s.
+    `last_points` has the last solved points, at most two. Two points are extrapolated linearly in
+    logit(ρ/ρ_s); one point is returned as it is; without any point the result is None.
     """
-    if not previous:
+    if not last_points:
         return None
-    last = previous[-1]
-    if len(previous) == 1:
-        return last.coordinates
-    before_last = previous[0]
-    move = last.coordinates - before_last.coordinates  # (coordinates,)
-    last_step = last.logit_share - before_last.logit_share
-    next_step = logit_share - last.logit_share
-    return last.coordinates + move * next_step / last_step
+    last_point = last_points[-1]
+    if len(last_points) == 1:
+        return last_point.coordinates
+
+    point_before = last_points[0]
+    last_move = last_point.coordinates - point_before.coordinates  # (coordinates,)
+    last_step = last_point.logit_share - point_before.logit_share
+    next_step = logit_share - last_point.logit_share
+    return last_point.coordinates + last_move * next_step / last_step
 
 
 @overload
@@ -457,17 +481,18 @@ def density(  # noqa: PLR0913
     _check_ansatz(ansatz, ensemble)
     if np.ndim(alpha):
         loads = np.ravel(alpha).tolist()
-        return Curve(tuple(_density_with(ansatz, load, ensemble) for load in loads))
-    return _density_with(ansatz, cast("float", alpha), ensemble)
+        return Curve(tuple(_density_by_ansatz(ansatz, load, ensemble) for load in loads))
+    return _density_by_ansatz(ansatz, cast("float", alpha), ensemble)
 
 
-def _density_with(ansatz: str, alpha: float, ensemble: Ensemble) -> Density:
-    """Find the density whose capacity is the load α; `ansatz` is "rs", "1rsb" or "full".
+def _density_by_ansatz(ansatz: str, alpha: float, ensemble: Ensemble) -> Density:
+    """Find the density whose capacity is the load α, by one of three theories.
 
-    With symmetry breaking ("1rsb" and "full") the search starts from the density of replica
-    symmetry ("rs"), which is close.
+    `ansatz` says whether separating choices of variables are taken to fall into groups: not at all
+    ("rs"), into one level of groups ("1rsb") or into groups within groups on infinitely many levels
+    ("full"). The search with groups starts from the density without, which is close.
     """
-    symmetric = density_at(
+    symmetric_density = density_at(
         alpha,
         balance=ensemble.balance,
         margin=ensemble.margin,
@@ -475,8 +500,10 @@ def _density_with(ansatz: str, alpha: float, ensemble: Ensemble) -> Density:
         signs=ensemble.signs,
     )
     if ansatz == "rs":
-        return symmetric
-    return broken_density(symmetric.alpha, ansatz, ensemble, symmetric_rho=symmetric.rho)
+        return symmetric_density
+    # `density_at` has checked α and converted it to a float.
+    checked_alpha = symmetric_density.alpha
+    return broken_density(checked_alpha, ansatz, ensemble, symmetric_rho=symmetric_density.rho)
 
 
 def evenly_spaced(points: int) -> list[float]:

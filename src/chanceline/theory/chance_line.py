@@ -64,35 +64,45 @@ class CapacityPoint:
 
 
 def zero_entropy(branch: Branch, start: Array | None) -> CapacityPoint:
-    """Compute the capacity of a branch: the load where the entropy Σ of separating choices is 0.
+    """Compute the capacity at one density: the load where the entropy Σ of good choices is 0.
 
-    The branch is the curve of replica-symmetric solutions at one density. `start` is a point near
-    the capacity, (coordinates,), if one is known. The result has the point with the finer
-    quadrature, its load, and the error of the load.
+    A good choice of variables separates the patterns, and Σ = ln(number of good choices)/N. Σ falls
+    with the load, and at the capacity the last good choices vanish. `branch` holds the equations
+    and the density. `start` is a point near the capacity, (coordinates,), if one is known. The
+    equations contain integrals; the error of the load is estimated by halving their step.
     """
-    # Several methods are tried in turn, until one succeeds.
-    coarse = _zero_by_first_way(branch, start)
-    # Solve again with half the step of the quadrature, at the same χ (the response of the weights,
-    # which is the parameter along the branch).
-    log_chi = float(coarse.unknowns[LOG_CHI])
-    fine = branch.at_chi(log_chi, start=coarse.unknowns, step=QUADRATURE_STEP / 2)
+    coarse_point = _solve_by_first_method(branch, start)
+
+    # Solve again with half the step of the quadrature, at the same value of χ, the response of the
+    # weights, which is the parameter along the branch.
+    log_chi = float(coarse_point.unknowns[LOG_CHI])
+    fine_point = branch.at_chi(log_chi, start=coarse_point.unknowns, step=QUADRATURE_STEP / 2)
 
     # At this χ the finer Σ is not exactly 0. Both loads are corrected to Σ = 0 by a Newton step.
-    alpha = _load_of_zero(fine.state)
-    quadrature_error = abs(alpha - _load_of_zero(coarse.state))
-    error = quadrature_error + _rounding_of_load(fine.state, branch.rho, alpha)
-    return CapacityPoint(solved=fine, alpha=float(alpha), error=float(error))
+    coarse_alpha = _load_of_zero_entropy(coarse_point.state)
+    fine_alpha = _load_of_zero_entropy(fine_point.state)
+    quadrature_error = abs(fine_alpha - coarse_alpha)
+    rounding_error = _rounding_of_load(fine_point.state, branch.rho, fine_alpha)
+    return CapacityPoint(
+        solved=fine_point,
+        alpha=float(fine_alpha),
+        error=float(quadrature_error + rounding_error),
+    )
 
 
-def _zero_by_first_way(branch: Branch, start: Array | None) -> Solved[RSState]:
-    """The point Σ = 0 of a branch, by the first of several ways that succeeds.
+def _solve_by_first_method(branch: Branch, start: Array | None) -> Solved[RSState]:
+    """Find the point of a branch with entropy Σ = 0, by the first of several methods that succeeds.
 
-    `start`, a point near to it, is tried before the ways that need none.
+    A point `start` near the solution, (coordinates,), is tried first, if there is one. The other
+    methods need no start.
     """
-    ways: list[Callable[[Branch], Solved[RSState]]] = [_from_entrance, _from_smaller_densities]
+    methods: list[Callable[[Branch], Solved[RSState]]] = [
+        _solve_from_entrance,
+        _solve_from_smaller_densities,
+    ]
     if start is not None:
-        ways.insert(0, lambda branch: branch.at_zero_entropy(start))
-    return first_success(lambda way: way(branch), ways)
+        methods.insert(0, lambda branch: branch.at_zero_entropy(start))
+    return first_success(lambda method: method(branch), methods)
 
 
 def _rounding_of_load(state: RSState, rho: float, alpha: float) -> float:
@@ -109,7 +119,7 @@ def _rounding_of_load(state: RSState, rho: float, alpha: float) -> float:
     return entropy_rounding / abs(slope)
 
 
-def _load_of_zero(state: RSState) -> float:
+def _load_of_zero_entropy(state: RSState) -> float:
     """The load where the entropy Σ vanishes, by one Newton step in α from a point near by.
 
     The order parameters move with the load, but Σ is stationary in them: ∂Σ/∂α is the whole slope.
@@ -117,8 +127,8 @@ def _load_of_zero(state: RSState) -> float:
     return state.alpha - state.entropy / state.entropy_by_alpha
 
 
-def _from_entrance(branch: Branch) -> Solved[RSState]:
-    """The point where the entropy Σ is 0, by the whole way along the branch from its beginning.
+def _solve_from_entrance(branch: Branch) -> Solved[RSState]:
+    """Find the point where the entropy Σ is 0, by following the branch from its beginning.
 
     The branch is followed until Σ is no longer positive: its zero lies between the last two points.
     """
@@ -126,29 +136,30 @@ def _from_entrance(branch: Branch) -> Solved[RSState]:
     return branch.point_where(bracket, lambda state: state.entropy)
 
 
-def _from_smaller_densities(branch: Branch) -> Solved[RSState]:
-    """Find the point of a branch with entropy Σ = 0 by following it from a smaller density.
+def _solve_from_smaller_densities(branch: Branch) -> Solved[RSState]:
+    """Find the point with entropy Σ = 0 at the density of `branch`, starting at a smaller density.
 
     This is needed for densities near 1 with errors, where Newton's method may not find the first
-    point of the branch. The point with Σ = 0 is followed in small steps of logit(ρ/ρ_s), so that
-    every step stays within 0 < ρ < ρ_s. ρ_s is the saturation density, from which on more variables
-    do not increase the capacity.
+    point of the branch. A branch has the solutions at one density ρ. The point with Σ = 0 is
+    followed from branch to branch in small steps of logit(ρ/ρ_s), so that every step stays within
+    0 < ρ < ρ_s. From the saturation density ρ_s on more variables do not increase the capacity.
     """
     ensemble = branch.ensemble
-    saturation = ensemble.saturation_density  # ρ_s
+    saturation_density = ensemble.saturation_density  # ρ_s
 
-    def zero_at(logit_share: float, guess: Array) -> Solved[RSState]:
-        """The point with Σ = 0 at the density of this logit, from a guess of its unknowns."""
-        density = _density_of(logit_share, ensemble)
-        return Branch(density, ensemble).at_zero_entropy(guess)
+    def point_at(logit_share: float, guess: Array) -> Solved[RSState]:
+        """The point with Σ = 0 at the density with this logit(ρ/ρ_s), from a guess of it."""
+        rho = _density_of(logit_share, ensemble)
+        return Branch(rho, ensemble).at_zero_entropy(guess)
 
-    first_density = _FIRST_DENSITY_SHARE * saturation
+    first_rho = _FIRST_DENSITY_SHARE * saturation_density
+    first_point = _solve_from_entrance(Branch(first_rho, ensemble))
     points = follow(
-        zero_at,
-        first=_from_entrance(Branch(first_density, ensemble)),
+        point_at,
+        first=first_point,
         begin=float(logit(_FIRST_DENSITY_SHARE)),
         step=_LOGIT_STEP,
-        until=float(logit(branch.rho / saturation)),
+        until=float(logit(branch.rho / saturation_density)),
     )
     return last_point(points)
 
@@ -195,19 +206,21 @@ def density_at(
     alpha = check_alpha(alpha)
     ensemble = Ensemble.checked(balance, margin, errors, signs)
 
-    # Newton's method solves "the capacity at ρ is α". Its unknown is logit(ρ/ρ_s), where ρ_s is the
-    # density from which on more variables do not increase the capacity. It starts at the density
-    # whose ℓ₀-Gardner load is α: this load has a formula, and is a little above the capacity.
+    # Newton's method solves "the capacity at density ρ is α". Its unknown is logit(ρ/ρ_s): at the
+    # saturation density ρ_s the capacity stops increasing with ρ. It starts at the density whose
+    # ℓ₀-Gardner load is α. This load has a formula, and is a little above the capacity.
     logit_share = _logit_of_l0_load(alpha, ensemble)
-    solver_point: Array | None = None  # the last point of the capacity's own solver, to start it
+    solver_point: Array | None = None  # where the solver of the capacity starts, (coordinates,)
     for _ in range(_DENSITY_NEWTON_STEPS):
+        # The capacity at the present density, and its slope by the density.
         rho = _density_of(logit_share, ensemble)
         capacity_point = zero_entropy(Branch(rho, ensemble), solver_point)
         solver_point = capacity_point.solved.unknowns
-        slope = _capacity_slope(capacity_point, rho, ensemble, wanted=alpha)
+        slope = _capacity_slope(capacity_point, rho, ensemble, wanted_load=alpha)
+
         step = _logit_step(
-            wanted=alpha,
-            reached=capacity_point.alpha,
+            wanted_load=alpha,
+            present_load=capacity_point.alpha,
             slope=slope,
             logit_share=logit_share,
             ensemble=ensemble,
@@ -216,11 +229,13 @@ def density_at(
 
         # Stop when the capacity equals α within its error, or when the step is negligible.
         agrees_with_alpha = abs(capacity_point.alpha - alpha) <= capacity_point.error
-        if agrees_with_alpha or abs(step) < _LAST_STEP:
-            # Capacity and slope are from before the last step, which is accurate enough for the
-            # error of the density.
-            density = _density_of(logit_share, ensemble)
-            return _density_result(alpha, density, capacity_point, slope, ensemble)
+        step_is_negligible = abs(step) < _LAST_STEP
+        if agrees_with_alpha or step_is_negligible:
+            # The result is the density after this last step. Its error is computed from capacity
+            # and slope before the step, which is accurate enough.
+            last_rho = _density_of(logit_share, ensemble)
+            return _density_result(alpha, last_rho, capacity_point, slope, ensemble)
+
     raise ConvergenceError(
         f"density at α = {alpha:g}: Newton stopped at ρ = {rho:.10g}; "
         f"try a load further from 0 or {gardner(ensemble).load:.6g}"
@@ -254,35 +269,38 @@ def _logit_of_l0_load(alpha: float, ensemble: Ensemble) -> float:
     """Find logit(ρ/ρ_s) of the density ρ whose ℓ₀-Gardner load is α, by Brent's method.
 
     The ℓ₀-Gardner load (`l0_load`) has a formula, increases with ρ and is a little above the
-    capacity. ρ_s is the saturation density: 1, or ½ with given signs of the weights. Raises
-    InputError if no density has this load, or if the density is too close to 0 or ρ_s to be
-    resolved.
+    capacity. It stops increasing at the saturation density ρ_s: 1, or ½ if the signs of the weights
+    are given. Raises InputError if no density has the load α, or if the density is too close to 0
+    or ρ_s to be resolved.
     """
-    load_of_all = gardner(ensemble).load
+    load_of_all = gardner(ensemble).load  # the capacity with all variables
     if alpha >= load_of_all:
         raise InputError(
             f"alpha must be below {load_of_all:.6g}, the capacity with all variables kept, "
             f"but is {alpha:g}"
         )
 
-    def excess(logit_share: float) -> float:
+    def excess_load(logit_share: float) -> float:
         """The ℓ₀-Gardner load at the density with this logit(ρ/ρ_s), minus α."""
-        return l0_load(_density_of(logit_share, ensemble), ensemble) - alpha
+        rho = _density_of(logit_share, ensemble)
+        return l0_load(rho, ensemble) - alpha
 
-    if not excess(_LOWEST_LOGIT) < 0 < excess(_HIGHEST_LOGIT):
+    root_is_bracketed = excess_load(_LOWEST_LOGIT) < 0 < excess_load(_HIGHEST_LOGIT)
+    if not root_is_bracketed:
         raise InputError(
             f"alpha = {alpha:g} is too close to 0 or {load_of_all:.6g} to resolve; "
             "choose a load further inside"
         )
-    return float(brentq(excess, _LOWEST_LOGIT, _HIGHEST_LOGIT))
+    return float(brentq(excess_load, _LOWEST_LOGIT, _HIGHEST_LOGIT))
 
 
 def _logit_step(
-    *, wanted: float, reached: float, slope: float, logit_share: float, ensemble: Ensemble
+    *, wanted_load: float, present_load: float, slope: float, logit_share: float, ensemble: Ensemble
 ) -> float:
-    """Newton's step in x = logit(ρ/ρ_s) towards the density ρ whose capacity is the load `wanted`.
+    """Return Newton's step in x = logit(ρ/ρ_s) to the density whose capacity is `wanted_load`.
 
-    The step is [t(wanted) − t(reached)]/(dt/dx), cut to the longest one allowed, with the log-odds
+    The step is [t(wanted_load) − t(present_load)]/(dt/dx), cut to the longest one allowed, with the
+    log-odds
 
         t(load) = ln[load/(α_c − load)],
 
@@ -291,9 +309,9 @@ def _logit_step(
 
     Parameters
     ----------
-    wanted
+    wanted_load
         The load for which the density is sought.
-    reached, slope
+    present_load, slope
         The capacity at the present density, and its derivative by ρ.
     logit_share
         x at the present density.
@@ -302,9 +320,11 @@ def _logit_step(
     """
     load_of_all = gardner(ensemble).load  # α_c
 
-    # t(wanted) − t(reached) as one logarithm: the difference of two would cancel.
-    odds_ratio = wanted * (load_of_all - reached) / (reached * (load_of_all - wanted))
-    log_odds_slope = _log_odds_slope(reached, slope, logit_share, ensemble)  # dt/dx
+    # t(wanted_load) − t(present_load) as one logarithm: the difference of two would cancel.
+    numerator = wanted_load * (load_of_all - present_load)
+    denominator = present_load * (load_of_all - wanted_load)
+    odds_ratio = numerator / denominator
+    log_odds_slope = _log_odds_slope(present_load, slope, logit_share, ensemble)  # dt/dx
     newton_step = np.log(odds_ratio) / log_odds_slope
     return float(np.clip(newton_step, -_LONGEST_STEP, _LONGEST_STEP))
 
@@ -329,19 +349,21 @@ def _log_odds_slope(
 
 
 def _capacity_slope(
-    capacity_point: CapacityPoint, rho: float, ensemble: Ensemble, *, wanted: float
+    capacity_point: CapacityPoint, rho: float, ensemble: Ensemble, *, wanted_load: float
 ) -> float:
-    """dα_VS/dρ, the slope of the capacity, at the point where the entropy Σ vanishes.
+    """Compute the slope dα/dρ of the capacity α as a function of the density ρ.
 
-    Σ stays 0 along the line of capacities, dΣ = ∂Σ/∂ρ dρ + ∂Σ/∂α dα = 0: so the slope is
-    −(∂Σ/∂ρ)/(∂Σ/∂α). ConvergenceError where it is not positive; `wanted` is the load asked for,
-    which the error names.
+    The entropy Σ of separating choices is 0 at every capacity. So along the curve of capacities
+    ∂Σ/∂ρ dρ + ∂Σ/∂α dα = 0, and the slope is −(∂Σ/∂ρ)/(∂Σ/∂α). Raises ConvergenceError if it is
+    not positive; the message names `wanted_load`, the load for which a density is sought.
     """
-    by_rho = entropy_by_rho(capacity_point.solved.unknowns, rho, ensemble)
-    slope = -by_rho / capacity_point.solved.state.entropy_by_alpha
+    by_rho = entropy_by_rho(capacity_point.solved.unknowns, rho, ensemble)  # ∂Σ/∂ρ
+    by_alpha = capacity_point.solved.state.entropy_by_alpha  # ∂Σ/∂α
+    slope = -by_rho / by_alpha
     if slope <= 0:
+        load_and_ensemble = ensemble.label(f"α = {wanted_load:g}")
         raise ConvergenceError(
-            f"density at {ensemble.label(f'α = {wanted:g}')}: with errors replica symmetry is an "
+            f"density at {load_and_ensemble}: with errors replica symmetry is an "
             "approximation, in which no density has this capacity; choose a smaller load"
         )
     return slope

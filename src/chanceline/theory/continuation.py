@@ -21,7 +21,7 @@ _EASY_ITERATIONS = 6
 _GROWTH = 1.5
 
 
-class _Visited(NamedTuple):
+class _BranchPoint(NamedTuple):
     """A point of a branch: its parameter, and its unknowns, (unknowns,)."""
 
     parameter: float
@@ -36,69 +36,73 @@ def follow(  # noqa: PLR0913
     until: Callable[[Solved[State]], bool] | float,
     smallest: float = 1e-4,
 ) -> Iterator[Solved[State]]:
-    """Follow a branch of solutions in one parameter, and yield its points one after the other.
+    """Solve equations along a changing parameter, and yield the solutions one after the other.
 
-    Each point starts from a linear extrapolation of the two points before it. The step of the
-    parameter is halved where Newton's method fails, and grows after points that were easy to find.
+    Each solution is started from a linear extrapolation of the two before it. The step of the
+    parameter is halved where Newton's method fails, and grows after solutions that were easy to
+    find.
 
     Parameters
     ----------
     solve_at
-        Returns the point at a parameter, from a guess of its unknowns, or raises ConvergenceError.
+        Returns the solution at a parameter, from a guess of its unknowns, or raises
+        ConvergenceError.
     first, begin
-        The first point and its parameter.
+        The first solution and its parameter.
     step
         First step of the parameter; its sign is the direction.
     until
-        Where the branch ends: a condition, which holds at the last point and at none before it, or
-        the parameter of the last point.
+        Where to end: a condition, which holds for the last solution and for none before it, or the
+        parameter of the last solution.
     smallest
         When the step falls below this length, the last ConvergenceError is raised.
     """
     # The parameter at which to end. It is infinite, and never reached, if `until` is a condition.
-    goal = math.copysign(math.inf, step)
+    last_parameter = math.copysign(math.inf, step)
     if not callable(until):
-        goal = until
+        last_parameter = until
 
-    def is_last(point: Solved[State], parameter: float) -> bool:
-        """Whether the branch ends with this point."""
+    def is_last(solution: Solved[State], parameter: float) -> bool:
+        """Whether to end with this solution."""
         if callable(until):
-            return until(point)
-        return parameter == goal
+            return until(solution)
+        return parameter == last_parameter
 
     parameter = begin
-    solved = first
-    previous: _Visited | None = None  # the point before `solved`; none yet
-    yield solved
-    while not is_last(solved, parameter):
-        # Try the next point. If Newton's method fails, try again with half the step.
-        target = _not_beyond(goal, parameter + step, direction=step)
-        current = _Visited(parameter, solved.unknowns)
-        guess = _secant_guess(previous, current, target)
+    solution = first
+    point_before: _BranchPoint | None = None  # the point before `solution`; none yet
+    yield solution
+    while not is_last(solution, parameter):
+        # Try the next parameter. If Newton's method fails, try again with half the step.
+        next_parameter = _not_beyond(last_parameter, parameter + step, direction=step)
+        point = _BranchPoint(parameter, solution.unknowns)
+        guess = _secant_guess(point_before, point, next_parameter)
         try:
-            next_solved = solve_at(target, guess)
+            next_solution = solve_at(next_parameter, guess)
         except ConvergenceError:
             step /= 2
             if abs(step) < smallest:
                 raise
             continue
 
-        # Accept the point.
-        previous = current
-        parameter = target
-        solved = next_solved
-        yield solved
-        if solved.iterations <= _EASY_ITERATIONS:
+        # Accept the next solution.
+        point_before = point
+        parameter = next_parameter
+        solution = next_solution
+        yield solution
+
+        was_easy = solution.iterations <= _EASY_ITERATIONS
+        if was_easy:
             step *= _GROWTH
 
 
-def _not_beyond(goal: float, target: float, direction: float) -> float:
-    """Return `target`, or `goal` if the target reaches or passes it.
+def _not_beyond(limit: float, target: float, direction: float) -> float:
+    """Return `target`, or `limit` if the target reaches or passes it.
 
     The sign of `direction` is that of the step towards the target.
     """
-    if (goal - target) * direction <= 0:
-        return goal
+    if (limit - target) * direction <= 0:
+        return limit
     return target
 
 
@@ -118,17 +122,20 @@ def last_two_points(points: Iterable[Solved[State]]) -> tuple[Solved[State], Sol
     return before, last
 
 
-def _secant_guess(previous: _Visited | None, current: _Visited, target: float) -> Array:
-    """Guess the unknowns at the parameter `target`, (unknowns,).
+def _secant_guess(
+    point_before: _BranchPoint | None, point: _BranchPoint, next_parameter: float
+) -> Array:
+    """Guess the unknowns at the parameter `next_parameter`, (unknowns,).
 
-    The guess lies on the straight line through the previous and the current point. If there is no
-    previous point, the guess is the current point.
+    The guess lies on the straight line through `point_before` and `point`, the last two points. If
+    there is only `point`, the guess is this point.
     """
-    if previous is None:
-        return current.unknowns
-    last_move = current.unknowns - previous.unknowns
-    last_step = current.parameter - previous.parameter
-    return current.unknowns + last_move * (target - current.parameter) / last_step
+    if point_before is None:
+        return point.unknowns
+    last_move = point.unknowns - point_before.unknowns
+    last_step = point.parameter - point_before.parameter
+    next_step = next_parameter - point.parameter
+    return point.unknowns + last_move * next_step / last_step
 
 
 class ChiBranch(ABC, Generic[State]):
@@ -168,29 +175,30 @@ class ChiBranch(ABC, Generic[State]):
     ) -> Solved[State]:
         """Find the point of the branch where a function of the state is zero, by Brent's method.
 
-        The parameter along the branch is ln χ, the first unknown of every point, where χ is the
-        response of the weights. `bracket` holds two points at which the function has different
-        signs. At each ln χ Newton's method starts from the straight line between these two points.
-        `tolerance` is the accuracy of ln χ.
+        A branch is a curve of solutions. The parameter along it is ln χ, the first unknown of every
+        point; χ is the response of the weights. `bracket` holds two points at which the function
+        has different signs. At every ln χ that Brent's method tries, the equations are solved anew,
+        from a guess on the straight line between these two points. `tolerance` is the accuracy of
+        ln χ.
         """
-        begin, end = (point.unknowns for point in bracket)  # (unknowns,), ln χ first
+        begin = bracket[0].unknowns  # (unknowns,), ln χ first
+        end = bracket[1].unknowns
         log_chi_begin = begin[0]
         log_chi_end = end[0]
-        log_chi_range = log_chi_end - log_chi_begin
 
-        def solved_at(log_chi: float) -> Solved[State]:
+        def point_at(log_chi: float) -> Solved[State]:
             """The point of the branch at this ln χ."""
-            guess = begin + (end - begin) * (log_chi - log_chi_begin) / log_chi_range
+            distance = log_chi - log_chi_begin
+            whole_distance = log_chi_end - log_chi_begin
+            guess = begin + (end - begin) * distance / whole_distance
             return self.at_chi(log_chi, guess)
 
-        root: Any = brentq(
-            lambda log_chi: function(solved_at(log_chi).state),
-            log_chi_begin,
-            log_chi_end,
-            xtol=tolerance,
-            rtol=tolerance,
-        )
-        return solved_at(float(root))
+        def value_at(log_chi: float) -> float:
+            """The function whose zero is sought, at this ln χ."""
+            return function(point_at(log_chi).state)
+
+        root: Any = brentq(value_at, log_chi_begin, log_chi_end, xtol=tolerance, rtol=tolerance)
+        return point_at(float(root))
 
 
 def first_success(attempt: Callable[[Start], Success], starts: Iterable[Start]) -> Success:

@@ -32,8 +32,8 @@ LARGEST_GROUP = 3
 # Equally spaced nodes of each of the g Gaussians, an odd number, and how far they reach. Towards
 # ρ = 1 variables switch on more sharply than these resolve: without correlation, where the load is
 # known, that of pairs is off by 1e-8 at ρ = 0.5 and by 1e-4 at 0.9.
-_FIELD_NODES = {1: 401, 2: 121, 3: 41}
-_FIELD_REACH = 7.5
+_NODES_PER_AXIS = {1: 401, 2: 121, 3: 41}
+_GRID_REACH = 7.5
 # The rule for the field z of the patterns: it resolves features down to this size in z.
 _RULE = rule_for(scale=0.05)
 # The capacity at ρ = 0.1 without correlation: χ, q₀/ρ, K, E, V/E and F₀, with V = F₁ − F₀.
@@ -52,29 +52,30 @@ class _ChoiceForms(NamedTuple):
 
 
 def correlated_groups(correlation: float, size: int = 2) -> FreeEntropy:
-    """The ensemble whose variables come in groups of `size` with a common correlation, 0 ≤ r < 1.
+    """The theory of the capacity for variables that come in groups with a common correlation.
 
-    The result computes capacities and densities from the entropy Σ of separating choices. Any two
-    variables of a group have the correlation r (`correlation`), and variables of different groups
-    are independent. In results the density ρ is the share of variables chosen, and the load α is
-    patterns per variable.
+    Any two variables of a group of `size` have the correlation r (`correlation`), 0 ≤ r < 1;
+    variables of different groups are independent. The result is an object that computes, for
+    example, the capacity: the load α (patterns per variable) up to which some choice of a share ρ
+    of the variables separates random patterns. It does so from the entropy Σ of these choices,
+    ln(their number)/N for N variables, where Σ is stationary in the six parameters named below.
     """
     correlation = real_number(correlation, "correlation")
     if not 0 <= correlation < 1:
         raise InputError(f"correlation must be at least 0 and below 1, but is {correlation:g}")
     size = whole_number(size, "size", at_least=1, at_most=LARGEST_GROUP)
-    # These depend neither on load and density nor on order parameters, and are computed once.
+    # These depend neither on α and ρ nor on the six parameters, and are computed once.
     choices = _choice_forms(correlation, size)
 
     def entropy(alpha: Any, rho: Any, order: Sequence[Any]) -> Any:
-        """The entropy Σ of separating choices, with this correlation and size."""
+        """Σ at a load, a density and the six parameters, with this correlation and size."""
         return _entropy(alpha, rho, order, choices=choices, size=size)
 
     return FreeEntropy(
         name=f"groups of {size} with correlation {correlation:g}",
         entropy=entropy,
-        # The names of the order parameters in results, with the range of their values. `entropy`
-        # and `start` take plain sequences of values in this order, which is that of `_GroupOrder`.
+        # Names of the six parameters in results, with the ranges of their values. `entropy` and
+        # `start` take the values in this order, which is also that of `_GroupOrder`.
         parameters={
             "chi": Domain.POSITIVE,  # χ, response: correcting a violation v costs v²/2χ
             "q0_share": Domain.SHARE,  # q₀/ρ, q₀ the overlap of the weights on two choices
@@ -83,58 +84,66 @@ def correlated_groups(correlation: float, size: int = 2) -> FreeEntropy:
             "V_share": Domain.SHARE,  # V/E, V the variance of a field around its mean
             "F0": Domain.POSITIVE,  # F₀, the variance of the mean field
         },
-        start=_START,
+        start=_START,  # a guess of one capacity, from which all others are reached
     )
 
 
-class _FieldNodes(NamedTuple):
+class _GaussianGrid(NamedTuple):
     """A rule for the mean over g independent standard Gaussians."""
 
     nodes: Array  # (nodes, g)
     weights: Array  # which sum to one, (nodes,)
 
 
-def _field_nodes(size: int) -> _FieldNodes:
-    """Return a grid for means of even functions of g = `size` independent standard Gaussians.
+def _gaussian_grid(n_gaussians: int) -> _GaussianGrid:
+    """Return a grid for means of even functions of a few independent standard Gaussians.
 
-    The grid has equal spacing on every axis, and the weights are Gaussian densities, normalised. An
-    even function has the same value at −x as at x. Therefore the first axis has only nonnegative
-    values, and nodes at which it is positive count twice.
+    Each Gaussian has an axis of the grid with equally spaced values, and the weights of the nodes
+    are Gaussian densities, normalised. An even function has the same value at −x as at x. Therefore
+    the first axis has only nonnegative values, and nodes at which it is positive count twice.
     """
-    whole_axis = np.linspace(-_FIELD_REACH, _FIELD_REACH, _FIELD_NODES[size])
+    whole_axis = np.linspace(-_GRID_REACH, _GRID_REACH, _NODES_PER_AXIS[n_gaussians])
     half_axis = whole_axis[whole_axis >= 0]
-    other_axes = [whole_axis] * (size - 1)
-    grid = np.meshgrid(half_axis, *other_axes, indexing="ij")  # g arrays, one for each axis
-    nodes = np.stack(grid, axis=-1).reshape(-1, size)  # (nodes, g)
+    other_axes = [whole_axis] * (n_gaussians - 1)
+    coordinates = np.meshgrid(half_axis, *other_axes, indexing="ij")  # one array for each Gaussian
+    nodes = np.stack(coordinates, axis=-1).reshape(-1, n_gaussians)  # (nodes, Gaussians)
 
-    weights = np.exp(-0.5 * (nodes**2).sum(axis=1))
-    weights[nodes[:, 0] > 0] *= 2
-    return _FieldNodes(nodes=nodes, weights=weights / weights.sum())
+    square_lengths = (nodes**2).sum(axis=1)  # (nodes,)
+    weights = np.exp(-0.5 * square_lengths)
+    counts_twice = nodes[:, 0] > 0
+    weights[counts_twice] *= 2
+    return _GaussianGrid(nodes=nodes, weights=weights / weights.sum())
 
 
 def _choice_forms(correlation: float, size: int) -> _ChoiceForms:
-    """Compute the quadratic forms u_S·C_SS⁻¹u_S for all nonempty choices S of variables of a group.
+    """Compute u_S·C_SS⁻¹u_S for every nonempty choice S of variables of a group.
 
     A group has `size` variables, and C is their correlation matrix: 1 on the diagonal and
-    `correlation` elsewhere. u ~ N(0, C) are the fields on the variables, at the nodes of a
-    quadrature. u_S and C_SS are the parts of u and C that belong to S.
+    `correlation` elsewhere. u ~ N(0, C) has one component for each variable, and is needed at the
+    nodes of a grid for means over u. u_S and C_SS are the parts of u and C that belong to S.
     """
-    matrix = np.full((size, size), correlation) + (1 - correlation) * np.eye(size)  # C
-    independent = _field_nodes(size)
+    correlation_matrix = (  # C
+        np.full((size, size), correlation) + (1 - correlation) * np.eye(size)
+    )
+    grid = _gaussian_grid(size)
     # Independent Gaussians, multiplied by the Cholesky factor of C, have the covariance C.
-    fields = independent.nodes @ np.linalg.cholesky(matrix).T  # u, (nodes, size)
+    cholesky_factor = np.linalg.cholesky(correlation_matrix)
+    fields = grid.nodes @ cholesky_factor.T  # u, (nodes, size)
 
-    sizes = []
-    forms = []
+    sizes_of_choices = []
+    forms_of_choices = []
     for n_chosen in range(1, size + 1):
-        for choice in combinations(range(size), n_chosen):
+        for choice in combinations(range(size), n_chosen):  # S, n_chosen numbers of variables
             chosen_fields = fields[:, choice]  # u_S, (nodes, n_chosen)
-            inverse = np.linalg.inv(matrix[np.ix_(choice, choice)])  # C_SS⁻¹
+            chosen_matrix = correlation_matrix[np.ix_(choice, choice)]  # C_SS
+            inverse = np.linalg.inv(chosen_matrix)
             # u_S·C_SS⁻¹u_S at each node, (nodes,).
             form = np.einsum("ni,ij,nj->n", chosen_fields, inverse, chosen_fields)
-            sizes.append(n_chosen)
-            forms.append(form)
-    return _ChoiceForms(sizes=np.array(sizes), forms=np.array(forms), weights=independent.weights)
+            sizes_of_choices.append(n_chosen)
+            forms_of_choices.append(form)
+    return _ChoiceForms(
+        sizes=np.array(sizes_of_choices), forms=np.array(forms_of_choices), weights=grid.weights
+    )
 
 
 class _GroupOrder(NamedTuple):
@@ -224,28 +233,32 @@ def _variable_term(order: _GroupOrder, choices: _ChoiceForms, size: int) -> Any:
 
 
 def _pattern_term(rho: Any, order: _GroupOrder) -> Any:
-    """Compute ∫Dz ln A(√q₀ z), the mean log-weight of a pattern, also for complex numbers.
+    """Compute what the patterns add to the entropy: the mean of ln A(μ) over all patterns.
 
-    `order` may have complex values, because derivatives are taken by complex steps. A pattern has
-    the violation v ~ N(μ, s²) with μ = √q₀ z. Its weight is 1 if v < 0 and e^{−v²/2χ} otherwise. A
-    is the mean weight:
+    A rule violates the constraint of a pattern by v ~ N(μ, s²). Each v has a weight: 1 if v < 0 (no
+    violation), and e^{−v²/2χ} otherwise. A(μ) is the mean weight over v:
 
         A(μ) = Φ(−μ/s) + C Φ(t),    C = √(χ/(χ + s²)) e^{−μ²/2(χ + s²)},
                                     t = μ√(χ/(s²(χ + s²))).
 
-    q₀ is the overlap of the weights on two choices of variables, s² = ρ − q₀, χ the response, and Φ
-    the normal distribution function.
+    The mean over patterns is over μ ~ N(0, q₀). Here s² = ρ − q₀, χ is the response and q₀ the
+    overlap of `order`, and Φ is the normal distribution function. `order` may have complex values,
+    because derivatives are taken by complex steps.
     """
     overlap = rho * order.overlap_share  # q₀
     variance = rho * (1 - order.overlap_share)  # s²
     response = order.response  # χ
     response_plus_variance = response + variance  # χ + s²
+    mean_violation = np.sqrt(overlap) * _RULE.nodes  # μ = √q₀ z at the nodes z, (nodes,)
 
-    mean_violation = np.sqrt(overlap) * _RULE.nodes  # μ, (nodes,)
-    # The two terms of A; `log_tail(x)` is ln Φ(−x).
+    # ln of the first term of A. `log_tail(x)` is ln Φ(−x).
     log_satisfied = log_tail(mean_violation / np.sqrt(variance))  # ln Φ(−μ/s)
+
+    # ln of the second term of A.
     exponent = mean_violation**2 / (2 * response_plus_variance)  # μ²/2(χ + s²)
     log_c = 0.5 * np.log(response / response_plus_variance) - exponent
     t = mean_violation * np.sqrt(response / (variance * response_plus_variance))
     log_violated = log_c + log_tail(-t)  # ln C Φ(t)
-    return _RULE.mean(log_sum(log_satisfied, log_violated))
+
+    log_mean_weight = log_sum(log_satisfied, log_violated)  # ln A, (nodes,)
+    return _RULE.mean(log_mean_weight)

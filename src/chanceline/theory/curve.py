@@ -57,14 +57,14 @@ class Curve(Result):
     def to_frame(self) -> pd.DataFrame:
         """The curve as a table, one row per point.
 
-        For capacities the columns are ρ, the loads α_VC and α_CG, the capacity α_VS with its error,
-        and its upper bounds, union and ℓ₀-Gardner. For densities they are α, and ρ with its error.
-        Columns that only some curves have come last.
+        For capacities the columns are the density `rho`, the loads `vc` and `cover_gardner` (below
+        which every choice of variables, or a typical one, separates), the capacity `alpha_vs` with
+        its `error`, and its upper bounds `union` and `l0_gardner`. For densities they are the load
+        `alpha`, and `rho` with its `error`. Columns that only some curves have come last.
         """
         import pandas as pd
 
-        # Names of fields of the points.
-        more_columns = self._more_columns()
+        more_columns = self._more_columns()  # names of attributes of the points
         rows = []
         for point in self.points:
             row = _row_of_point(point)

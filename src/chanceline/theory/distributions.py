@@ -106,25 +106,28 @@ class StabilityLaw:
 def weight_law(laws: FieldLaws) -> WeightLaw:
     """Compute the distribution of the weights of chosen variables, in units of their RMS.
 
-    `laws` has the order parameters of a solution. The distribution is a mixture of Gaussians of
-    equal variance, one for each node u of a grid of fields. A variable in the field u is chosen
-    with probability p(u), and then has a Gaussian weight of mean u/d.
+    A variable is described by its field u: it is chosen with probability p(u), and then has a
+    Gaussian weight of mean u/d, whose variance is the same for all u. On a grid of fields the
+    distribution is therefore a mixture of Gaussians, one for each node. `laws` has the parameters
+    of a solution of the theory, which determine p(u), d and the distribution P(u) of the fields.
     """
     _check_laws(laws)
     E = laws.E  # multiplier of the norm of the weights
     d = laws.d  # the mean weight of a chosen variable in the field u is u/d
+    # The choices of variables that separate the patterns may fall into groups within groups.
+    # `multipliers` has a number for each level, `breaks` one between levels (none without groups).
     law_at_field, recursion = support_recursion(
-        multipliers=np.array(laws.conjugates),  # one for each level of groups of supports
-        breaks=np.array(laws.breaks),  # break points between the levels, empty without groups
+        multipliers=np.array(laws.conjugates),
+        breaks=np.array(laws.breaks),
         d=d,
         switch=laws.K - 0.5 * np.log(E / d),  # p(u) has the log-odds u²/2d − switch
     )
-    # The fields are those on the last level, inside the smallest group of supports.
+    # The fields are those on the last level, inside the smallest groups.
     field_probabilities = recursion.weights[-1]  # P(u) du, (nodes,)
     chosen_shares = field_probabilities * law_at_field.p_chosen  # P(u) p(u) du, their sum is ρ
 
-    # By a saddle equation ρ times the mean square of these weights is ρ. Their RMS is therefore 1,
-    # and no conversion of units is needed.
+    # The equations that the solution fulfils make the mean square of these weights 1. So they are
+    # already in units of their RMS.
     weight_variance = (E - d) / (E * d)  # 1/d − 1/E
     return WeightLaw(
         shares=chosen_shares / chosen_shares.sum(),
@@ -136,19 +139,24 @@ def weight_law(laws: FieldLaws) -> WeightLaw:
 def stability_law(laws: FieldLaws) -> StabilityLaw:
     """Compute the distribution of the stabilities y(w·x + b)/|w| of patterns x with labels y.
 
-    `laws` has the order parameters of a solution. A share of all patterns, those whose violation of
-    the margin is corrected, has its stability exactly at the margin: a point mass. The other
-    patterns have a density above the margin, a sum of Gaussians that are cut off there.
+    A stability is the signed distance of a pattern from the boundary of the rule, and the rule
+    demands that it is at least the margin. A share of all patterns has its stability exactly at the
+    margin: those which would violate it if the rule were not fitted to them. The others have a
+    density above the margin, a sum of Gaussians that are cut off there. `laws` has the parameters
+    of a solution of the theory.
     """
     _check_laws(laws)
-    classes = [
-        _stabilities_of_class(laws, class_share, offset)
-        for class_share, _, offset in laws.ensemble.offsets(laws.rho, laws.threshold)
-    ]
-    # The point masses of the classes are added, and their Gaussians are put into one list.
-    corrected_share = float(sum(one_class.corrected_share for one_class in classes))
-    log_shares = np.concatenate([one_class.log_shares for one_class in classes])
-    mean_violations = np.concatenate([one_class.mean_violations for one_class in classes])
+    law_parts = []  # one for each class of patterns
+    for pattern_class in laws.ensemble.offsets(laws.rho, laws.threshold):
+        law_part = _stabilities_of_class(
+            laws, class_share=pattern_class.share, offset=pattern_class.offset
+        )
+        law_parts.append(law_part)
+
+    # The shares at the margin are added, and the Gaussians of all classes are put into one list.
+    share_at_margin = float(sum(part.corrected_share for part in law_parts))
+    log_shares = np.concatenate([part.log_shares for part in law_parts])
+    mean_violations = np.concatenate([part.mean_violations for part in law_parts])
 
     # A violation v < 0 corresponds to the stability margin − v/|w|, above the margin.
     weight_length = np.sqrt(laws.rho)  # |w|, because |w|² per variable is the density ρ
@@ -156,7 +164,7 @@ def stability_law(laws: FieldLaws) -> StabilityLaw:
     violation_sd = np.sqrt(laws.rho - largest_overlap)
     return StabilityLaw(
         margin=laws.ensemble.margin,
-        at_margin=corrected_share,
+        at_margin=share_at_margin,
         log_shares=log_shares,
         means=laws.ensemble.margin - mean_violations / weight_length,
         sd=float(violation_sd / weight_length),
@@ -175,11 +183,13 @@ class _ClassStabilities(NamedTuple):
 
 
 def _stabilities_of_class(laws: FieldLaws, class_share: float, offset: float) -> _ClassStabilities:
-    """Compute the share of corrected patterns of one class, and the Gaussians of satisfied ones.
+    """Compute what one class of patterns adds to the distribution of the stabilities.
 
-    A pattern with mean field μ violates the margin by v ~ N(μ, s²). If v < 0, it is satisfied, and
-    v has the density N(v; μ, s²)/A(μ), where A(μ) is the mean weight of a pattern. `class_share` is
-    the share of the class among all patterns, and `offset` the mean of its field μ.
+    The rule violates the margin of a pattern by v ~ N(μ, s²), before it is fitted to this pattern.
+    If v > 0, the violation is corrected: the pattern then lies exactly at the margin, and counts in
+    `corrected_share`. If v < 0, the pattern is satisfied, and v has the density N(v; μ, s²)/A(μ).
+    A(μ) is a normalisation, the mean weight of the pattern. `class_share` is the share of the class
+    among all patterns, and `offset` the mean of μ in the class.
     """
     law_at_field, recursion = pattern_recursion(
         overlaps=np.array(laws.overlaps),
@@ -188,19 +198,20 @@ def _stabilities_of_class(laws: FieldLaws, class_share: float, offset: float) ->
         rho=laws.rho,
         offset=offset,
     )
-    # The fields are those on the last level, inside the smallest group of supports.
-    field_probabilities = recursion.weights[-1]  # P(μ) dμ, (nodes,)
-    share_at_field = class_share * field_probabilities  # shares of all patterns, (nodes,)
-    corrected_share = float(share_at_field @ law_at_field.p_tight)
+    # The values of μ are those on the last level, inside the smallest groups of choices of
+    # variables.
+    probabilities = recursion.weights[-1]  # P(μ) dμ, (nodes,)
+    shares = class_share * probabilities  # of all patterns, (nodes,)
+    corrected_share = float(shares @ law_at_field.p_tight)
 
-    # The Gaussian of each node is multiplied by share_at_field/A(μ), which is stored as a
-    # logarithm. Nodes whose share underflows to 0 are left out.
-    counted = share_at_field > 0
-    log_mean_weight = law_at_field.log_mean_weight[counted]  # ln A(μ)
+    # Satisfied patterns: each node μ adds the Gaussian N(v; μ, s²) with the factor share/A(μ),
+    # which is stored as a logarithm. Nodes whose share underflows to 0 are left out.
+    is_positive = shares > 0
+    log_mean_weight = law_at_field.log_mean_weight[is_positive]  # ln A(μ)
     return _ClassStabilities(
         corrected_share=corrected_share,
-        log_shares=np.log(share_at_field[counted]) - log_mean_weight,
-        mean_violations=recursion.top_nodes[counted],
+        log_shares=np.log(shares[is_positive]) - log_mean_weight,
+        mean_violations=recursion.top_nodes[is_positive],
     )
 
 

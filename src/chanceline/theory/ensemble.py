@@ -78,26 +78,28 @@ class Ensemble:
 
     @classmethod
     def checked(cls, balance: float, margin: float, errors: float, signs: str = "free") -> Ensemble:
-        """Return an ensemble after checking its values; raises InputError for a wrong value.
+        """Return an ensemble after checking its values; raise InputError for a wrong value.
 
-        The argument `errors` is the field `error_rate` of the ensemble.
+        `errors` is the share of patterns that may be wrong, and becomes the field `error_rate`.
         """
         balance = real_number(balance, "balance, the share of positives,", above=0, below=1)
+
         margin = real_number(margin, "margin")
-        errors = real_number(errors, "errors")
+        error_rate = real_number(errors, "errors")
         if not 0 <= margin <= LARGEST_MARGIN:
             raise InputError(
                 f"margin must lie between 0 and {LARGEST_MARGIN:g} (in units of |w|), "
                 f"but is {margin!r}"
             )
-        _check_errors(errors, balance)
+        _check_below_rarer_class(error_rate, balance)
+
         if signs not in list(Signs):
             raise InputError(f"signs must be 'free' or 'given', but is {shown(signs)}")
-        if signs == Signs.GIVEN and errors:
+        if signs == Signs.GIVEN and error_rate:
             raise InputError(
                 "weights of given sign are solved for errors = 0 only; leave errors or signs out"
             )
-        return cls(balance=balance, margin=margin, error_rate=errors, signs=signs)
+        return cls(balance=balance, margin=margin, error_rate=error_rate, signs=signs)
 
     @property
     def signed(self) -> bool:
@@ -154,7 +156,10 @@ class Ensemble:
         return classes
 
     def label(self, prefix: str) -> str:
-        """Return `prefix`, followed by everything that differs from the paper's ensemble."""
+        """Return `prefix`, followed by all settings that differ from the defaults.
+
+        An example is "ρ = 0.1, balance 0.3, margin 0.5" with the prefix "ρ = 0.1".
+        """
         parts = [prefix]
         if self.free_threshold:  # the classes are not equal
             parts.append(f"balance {self.balance:g}")
@@ -170,13 +175,16 @@ class Ensemble:
 PLAIN = Ensemble()
 
 
-def _check_errors(errors: float, balance: float) -> None:
-    """InputError unless a rule can be better than a constant one, which errs on the rarer class."""
+def _check_below_rarer_class(error_rate: float, balance: float) -> None:
+    """Raise InputError unless a share of errors is at least 0 and smaller than the rarer class.
+
+    A constant rule, which calls all patterns the same, errs on the rarer class only.
+    """
     rarer_class = min(balance, 1 - balance)
-    if not 0 <= errors < rarer_class:
+    if not 0 <= error_rate < rarer_class:
         raise InputError(
             "errors (the share of patterns allowed wrong) must be at least 0 and smaller than "
-            f"the rarer class, {rarer_class:g}, but is {errors!r}: "
+            f"the rarer class, {rarer_class:g}, but is {error_rate!r}: "
             "a constant rule makes no more errors"
         )
 

@@ -65,7 +65,7 @@ _THRESHOLD_GRID = np.linspace(-8, 8, 321)
 _PRICE_GRID = np.linspace(-5, 60, 651)
 
 
-class _FixedRhoOrAlpha(NamedTuple):
+class _RhoOrAlpha(NamedTuple):
     """What is held while the zero of the exponent is sought: the density ρ, or the load α.
 
     The equations give the ratio α/ρ; this turns it into both.
@@ -99,9 +99,9 @@ def first_moment_load(rho: float, ensemble: Ensemble = PLAIN) -> float:
     as likely. So such weights exist with Cover's probability for P + M points (Wendel 1962),
     2^{1−P−M} Σ_{k<M} C(P + M − 1, k).
     """
-    if _first_moment_never_vanishes(ensemble):
+    if _first_moment_always_grows(ensemble):
         return np.inf
-    at_rho = _FixedRhoOrAlpha(
+    at_rho = _RhoOrAlpha(
         name=f"the first moment at rho = {rho:.10g}",
         rho_guess=rho,
         rho_and_alpha=lambda alpha_over_rho: (rho, alpha_over_rho * rho),
@@ -110,21 +110,23 @@ def first_moment_load(rho: float, ensemble: Ensemble = PLAIN) -> float:
 
 
 def first_moment_density(alpha: float, ensemble: Ensemble = PLAIN) -> float:
-    """A lower bound on ρ_VS(α), the smallest share of variables that separates αN patterns.
+    """Compute a lower bound on the smallest share ρ of variables that separates αN patterns.
 
-    The first moment is the expected number of pairs of a separating choice of ρN out of N variables
-    and a set of errors it can make. At densities ρ below the bound this number decreases
-    exponentially with N. The bound is 0 if so many errors are allowed that the number grows at
-    every load.
+    There are N variables. A solution is a choice of ρN of them together with a set of patterns, the
+    errors, such that a rule on these variables classifies all other patterns. At shares ρ below the
+    bound the expected number of solutions (its first moment) decreases exponentially with N, so as
+    N → ∞ there are none. The bound is 0 if so many errors are allowed that the expected number
+    grows at every load α.
     """
-    if _first_moment_never_vanishes(ensemble):
+    if _first_moment_always_grows(ensemble):
         return 0.0
-    at_alpha = _FixedRhoOrAlpha(
+
+    # Two densities can solve the equations, because the load at which the expected number stops
+    # growing may decrease again towards ρ = 1. The guess is near the smaller of the two densities.
+    rho_guess = _guessed_density(alpha, ensemble)
+    at_alpha = _RhoOrAlpha(
         name=f"the first moment at alpha = {alpha:.10g}",
-        # Where the solver starts. Two densities can solve the equations, because the load at which
-        # the first moment stops growing may decrease again towards ρ = 1. The guess is near the
-        # smaller of the two densities.
-        rho_guess=_guessed_density(alpha, ensemble),
+        rho_guess=rho_guess,
         # The equations give the ratio α/ρ. Here α is given, and the ratio determines ρ.
         rho_and_alpha=lambda alpha_over_rho: (alpha / alpha_over_rho, alpha),
     )
@@ -132,11 +134,12 @@ def first_moment_density(alpha: float, ensemble: Ensemble = PLAIN) -> float:
 
 
 def _guessed_density(alpha: float, ensemble: Ensemble) -> float:
-    """Guess the density at which the first moment stops growing at load α, to start the solver.
+    """Guess the density at which an expected number of solutions stops growing at load α.
 
-    For the plain ensemble (equal classes, no margin, no errors) the ℓ₀-Gardner load has a formula
-    and increases with the density from 0 to 2. The guess assumes that the load of this ensemble
-    increases in the same way, but from 0 to its own capacity with all variables.
+    The guess starts the solver of `first_moment_density`. It uses the ℓ₀-Gardner load, which has a
+    formula for the plain ensemble (equal classes, no margin, no errors, free signs) and increases
+    there with the density from 0 to 2. The load of the given ensemble is taken to increase in the
+    same way, but from 0 to the capacity of this ensemble with all variables and no errors.
     """
     load_of_all_without_errors = gardner(replace(ensemble, error_rate=0.0)).load
     scale = load_of_all_without_errors / PLAIN_LOAD_OF_ALL
@@ -144,28 +147,31 @@ def _guessed_density(alpha: float, ensemble: Ensemble) -> float:
     if plain_load >= PLAIN_LOAD_OF_ALL:
         return 0.5  # the formula reaches this load at no density: start in the middle
 
-    def excess(logit_rho: float) -> float:
+    def excess_load(logit_rho: float) -> float:
         """The ℓ₀-Gardner load at the density with this logit, minus `plain_load`."""
-        return l0_gardner(float(expit(logit_rho))) - plain_load
+        rho = float(expit(logit_rho))
+        return l0_gardner(rho) - plain_load
 
     # At the two ends the densities are 0 and 1 within rounding, and the loads 0 and 2. They enclose
     # `plain_load`, so there is a root.
-    logit_rho = brentq(excess, *_LOGIT_RHO_ENDS)
-    return float(expit(logit_rho))
+    lower_end, upper_end = _LOGIT_RHO_ENDS
+    root = brentq(excess_load, lower_end, upper_end)
+    return float(expit(root))
 
 
-def _solve_first_moment(fixed: _FixedRhoOrAlpha, ensemble: Ensemble) -> Counted:
+def _solve_first_moment(rho_or_alpha: _RhoOrAlpha, ensemble: Ensemble) -> Counted:
     """Find the load and the density where the expected number of solutions stops growing with N.
 
-    One of the two is given by `fixed`. A solution is a pair of a separating choice of variables and
-    a set of errors it makes. The equations are solved without errors first. If errors are allowed,
-    the error rate is then raised in steps, each of which starts from the solution before it.
+    A solution is a choice of ρN of N variables together with a set of errors, such that a rule on
+    these variables classifies all other patterns. The density ρ or the load α is given by
+    `rho_or_alpha`, and the other is found. The equations are solved without errors first. If errors
+    are allowed, the error rate is then raised in steps, each of which starts from the solution
+    before it.
     """
-    # The start needs the density only roughly: if the load is given, this is a guess.
-    rho_guess = fixed.rho_guess
+    rho_guess = rho_or_alpha.rho_guess  # a guess if α is given, else ρ itself
     error_free = replace(ensemble, error_rate=0.0)
     start = _start_without_errors(rho_guess, error_free)
-    without_errors = _solve_stationary(fixed, error_free, start)
+    without_errors = _solve_stationary(rho_or_alpha, error_free, start)
     if not ensemble.error_rate:
         return without_errors.state
 
@@ -173,28 +179,33 @@ def _solve_first_moment(fixed: _FixedRhoOrAlpha, ensemble: Ensemble) -> Counted:
     # steps begin there.
     small_rate = _SMALL_RATE * binary_entropy(rho_guess)
 
-    def with_rate_factor(factor: float | None) -> Solved[Counted]:
-        """The solution with errors; each step multiplies the rate by `factor` (None: one step)."""
+    def solve_with_rate_factor(factor: float | None) -> Solved[Counted]:
+        """Raise the rate by `factor` in each step, or in one step if it is None."""
         rates = _rising_rates(ensemble.error_rate, small_rate, factor)
-        return _solve_along_rates(fixed, ensemble, without_errors, rates)
+        return _solve_along_rates(rho_or_alpha, ensemble, without_errors, rates)
 
     # The factors are tried in turn, from one step to ever smaller steps, until one succeeds.
-    with_errors = first_success(with_rate_factor, _RATE_FACTORS)
+    with_errors = first_success(solve_with_rate_factor, _RATE_FACTORS)
+
+    # Unless the classes are equal, the rule has a threshold, and there can be a second solution of
+    # the equations.
     if ensemble.free_threshold:
-        return _larger_load_of_two_solutions(fixed, ensemble, with_errors)
+        return _solution_with_larger_load(rho_or_alpha, ensemble, with_errors)
     return with_errors.state
 
 
-def _solve_stationary(fixed: _FixedRhoOrAlpha, ensemble: Ensemble, start: Array) -> Solved[Counted]:
+def _solve_stationary(
+    rho_or_alpha: _RhoOrAlpha, ensemble: Ensemble, start: Array
+) -> Solved[Counted]:
     """Find the zero of the exponent by Newton's method; `start` is a point near it."""
     # The terms of the exponent are of the order of 1, so each has a rounding error of about EPS.
     # One residual is the exponent divided by the binary entropy H₂(ρ): its rounding error is this.
-    rounding = _ROUNDINGS_OF_EXPONENT * EPS / binary_entropy(fixed.rho_guess)
+    rounding = _ROUNDINGS_OF_EXPONENT * EPS / binary_entropy(rho_or_alpha.rho_guess)
     newton = Newton(tolerance=max(_TOLERANCE, rounding), step_tolerance=1e-7, iterations=60)
     return newton.solve(
-        lambda point: _first_moment_equations(point, fixed, ensemble),
+        lambda point: _first_moment_equations(point, rho_or_alpha, ensemble),
         start,
-        ensemble.label(fixed.name),
+        ensemble.label(rho_or_alpha.name),
     )
 
 
@@ -211,7 +222,10 @@ def _rising_rates(wanted: float, small: float, factor: float | None) -> list[flo
 
 
 def _solve_along_rates(
-    fixed: _FixedRhoOrAlpha, ensemble: Ensemble, without_errors: Solved[Counted], rates: list[float]
+    rho_or_alpha: _RhoOrAlpha,
+    ensemble: Ensemble,
+    without_errors: Solved[Counted],
+    rates: list[float],
 ) -> Solved[Counted]:
     """Solve at each of several increasing error rates, and return the solution at the last one.
 
@@ -222,37 +236,40 @@ def _solve_along_rates(
     price = _price_of_rate(without_errors.unknowns, rates[0], ensemble)
     point = np.append(without_errors.unknowns, price)
     for rate in rates:
-        solved = _solve_stationary(fixed, replace(ensemble, error_rate=rate), point)
+        solved = _solve_stationary(rho_or_alpha, replace(ensemble, error_rate=rate), point)
         point = solved.unknowns
     return solved
 
 
-def _larger_load_of_two_solutions(
-    fixed: _FixedRhoOrAlpha, ensemble: Ensemble, first: Solved[Counted]
+def _solution_with_larger_load(
+    rho_or_alpha: _RhoOrAlpha, ensemble: Ensemble, first_solution: Solved[Counted]
 ) -> Counted:
-    """Search for a second solution with errors; return the one of the two with the larger load.
+    """Search for a second solution of the equations; return the one of the two that counts.
 
-    If many errors are allowed, there can be a second solution besides `first`: its rule gives up
-    the rarer class. Both kinds of rule count in the expected number of solutions, which stops
-    growing only at the larger of the two loads. If there is no second one, `first` is returned.
-
-    The unknowns of a solution are (ln x, b, y): x is the response of the weights, b the threshold
-    of the rule and y the price of an error (an error has the weight e^{−y}).
+    The equations say at which load an expected number of rules stops growing with N. Their unknowns
+    are (ln x, b, y): x is the response of the weights, b the threshold of the rule and y the price
+    of an error (an error has the weight e^{−y}). If many errors are allowed, there can be a second
+    solution besides `first_solution`, whose rules give up the rarer class. Rules of both kinds are
+    in the expected number, which therefore stops growing only at the larger of the two loads. The
+    solution with this load is returned, or `first_solution` if no second one is found.
     """
-    # The second solution is started from x of the first solution, the best threshold with all
+    # The second solution is started from x of the first, the best threshold of a rule with all
     # variables, and the price at which these two give the allowed share of errors.
-    log_response, _, _ = first.unknowns
-    point_without_price = np.array([log_response, gardner(ensemble).threshold])
+    log_response, _, _ = first_solution.unknowns
+    threshold = gardner(ensemble).threshold
+    point_without_price = np.array([log_response, threshold])
     price = _price_of_rate(point_without_price, ensemble.error_rate, ensemble)
     start = np.append(point_without_price, price)
     try:
-        second = _solve_stationary(fixed, ensemble, start)
+        second_solution = _solve_stationary(rho_or_alpha, ensemble, start)
     except ConvergenceError:
-        return first.state  # no second solution was found
+        return first_solution.state
 
-    # `fixed` gives the density ρ or the load α. If ρ is given, the larger load has the larger ratio
-    # α/ρ. If α is given, the smaller density is wanted, and has the larger ratio, too.
-    return max(first.state, second.state, key=lambda state: state.alpha / state.rho)
+    # Either the density ρ or the load α is given. If ρ is given, the larger load has the larger
+    # ratio α/ρ. If α is given, the two solutions differ in ρ. Then the smaller ρ is the bound, and
+    # it has the larger ratio, too.
+    states = (first_solution.state, second_solution.state)
+    return max(states, key=lambda state: state.alpha / state.rho)
 
 
 def _start_without_errors(rho: float, error_free: Ensemble) -> Array:
@@ -337,8 +354,8 @@ def _price_of_rate(point: Array, rate: float, ensemble: Ensemble) -> float:
 
         Σ_c f_c e^{−y}/(A_c + e^{−y}) = rate.
 
-    `point` is (ln x,), or (ln x, b) if the threshold b of the rule is free; x is the response of
-    the weights. Both determine the A_c.
+    The weights A_c depend on the response x of the weights and the threshold b of the rule. `point`
+    is (ln x, b), or (ln x,) if the classes are equal; then b is 0.
     """
     response = float(np.exp(point[_LOG_RESPONSE]))
     threshold = 0.0
@@ -346,87 +363,92 @@ def _price_of_rate(point: Array, rate: float, ensemble: Ensemble) -> float:
         threshold = float(point[_THRESHOLD])
     shares, log_right = _class_weights(response, threshold, ensemble)  # f_c and ln A_c, (classes,)
 
-    def excess(price: float) -> float:
+    def excess_rate(price: float) -> float:
         """The share of errors at this price, minus `rate`; it decreases with the price."""
-        # e^{−y}/(A_c + e^{−y}) is expit of its log-odds, ln(e^{−y}/A_c).
-        p_error = expit(-price - log_right)  # (classes,)
+        log_odds_of_error = -price - log_right  # ln(e^{−y}/A_c), (classes,)
+        p_error = expit(log_odds_of_error)  # e^{−y}/(A_c + e^{−y})
         return float(shares @ p_error) - rate
 
     # The bracket of the root. At the lower end e^{−y} is much larger than all A_c ≤ 1, and all
     # patterns are errors. At the upper end it is much smaller than all A_c, and none is.
     lower_end = -_LARGEST_PRICE
     upper_end = _LARGEST_PRICE - float(np.min(log_right))
-    return float(brentq(excess, lower_end, upper_end))
+    return float(brentq(excess_rate, lower_end, upper_end))
 
 
-def _first_moment_never_vanishes(ensemble: Ensemble) -> bool:
+def _first_moment_always_grows(ensemble: Ensemble) -> bool:
     """Return whether the expected number of solutions grows with N at every load.
 
-    This happens if very many errors are allowed. At very large loads no weights do better than
-    random ones. With random weights a pattern of class c is right with probability Φ(−τ_c), where
-    τ_c = margin + σ_c b, b is the threshold of the rule, and Φ the normal distribution function.
-    The function tests whether
+    A solution is a rule together with the set of its errors. If very many errors are allowed, even
+    random rules are solutions, at any load. The expected number of these grows by a factor
+    exp(exponent) for each pattern, and the function tests whether the exponent is at least 0 at
+    some threshold b of the rule:
 
-        max_b min_y {Σ_c f_c ln[Φ(−τ_c) + e^{−y}] + yε} ≥ 0.
+        max_b exponent(b) ≥ 0,
+        exponent(b) = min_y {Σ_c f_c ln[Φ(−τ_c) + e^{−y}] + yε}.
 
-    The braces are the growth exponent per pattern at the price y of an error and the error rate ε;
-    f_c is the share and σ_c = ±1 the sign of class c. Maximum and minimum are taken on grids of b
-    and y.
+    Φ(−τ_c), with the normal distribution function Φ and τ_c = margin + σ_c b, is the probability
+    that a random rule is right about a pattern of class c. f_c is the share and σ_c = ±1 the sign
+    of the class, ε the error rate, and the minimum over the price y of an error keeps the share of
+    errors at ε. Maximum and minimum are taken on grids of b and y.
     """
     if not ensemble.error_rate:
         return False
 
     # ln[Φ(−τ_c) + e^{−y}] on an array with the axes (prices, thresholds, classes).
     shares, signs = np.array(ensemble.classes).T  # f_c and σ_c, (classes,)
-    thresholds = _THRESHOLD_GRID[:, None]  # b
+    thresholds = _THRESHOLD_GRID[:, None]  # b, (thresholds, 1)
     p_right = ndtr(-ensemble.margin - signs * thresholds)  # Φ(−τ_c), (thresholds, classes)
-    error_weights = np.exp(-_PRICE_GRID)[:, None, None]  # e^{−y}
+    error_weights = np.exp(-_PRICE_GRID)[:, None, None]  # e^{−y}, (prices, 1, 1)
     log_weights = np.log(p_right + error_weights)  # (prices, thresholds, classes)
 
-    # The braces, then their minimum over y and maximum over b.
+    # The sum over c, with yε added, then the minimum over y and the maximum over b.
     mean_log_weights = log_weights @ shares  # (prices, thresholds)
-    exponents = mean_log_weights + _PRICE_GRID[:, None] * ensemble.error_rate
-    smallest_over_prices = exponents.min(axis=0)  # (thresholds,)
-    return bool(smallest_over_prices.max() >= 0)
+    price_terms = _PRICE_GRID[:, None] * ensemble.error_rate  # yε, (prices, 1)
+    exponents_by_price = mean_log_weights + price_terms
+    exponents = exponents_by_price.min(axis=0)  # (thresholds,)
+    return bool(exponents.max() >= 0)
 
 
-def _first_moment_equations(point: Array, fixed: _FixedRhoOrAlpha, ensemble: Ensemble) -> Counted:
+def _first_moment_equations(point: Array, rho_or_alpha: _RhoOrAlpha, ensemble: Ensemble) -> Counted:
     """Evaluate the equations for load and density where the expected number stops growing with N.
 
-    The growth exponent of the expected number of solutions must vanish and be stationary in all
-    coordinates of the point:
+    The expected number of solutions grows as e^{N·exponent}, with the density ρ, the load α and
 
-        H₂(ρ) + ρ·variable + α·pattern = 0.
+        exponent = H₂(ρ) + ρ·per_variable + α·per_pattern.
 
-    H₂(ρ) is the entropy of choices of ρN variables, `variable` the log-weight of a chosen variable
-    and `pattern` the log-weight of a pattern. The coordinates are ln x (x is the response of the
-    weights), the threshold b if it is free, and the price y of an error if errors are allowed.
+    H₂(ρ) is the entropy of choices of ρN variables; `per_variable` and `per_pattern` are what each
+    chosen variable and each pattern add. The exponent must be 0, and stationary in the coordinates
+    of `point`: ln x (x is the response of the weights), the threshold b of the rule if the classes
+    are not equal, and the price y of an error if errors are allowed.
 
-    Returns load, density, and the residual (exponent, slope in b if free, slope in y if errors).
+    Returns α, ρ and what is left of the equations in this order: exponent, slope in b, slope in y.
     """
     unknowns = _decode(point, ensemble)
-    variable = _exponent_per_variable(unknowns.response, ensemble.signed)
-    pattern = _exponent_per_pattern(unknowns, ensemble)
+    # Two Duals, numbers with a `value` and a `gradient` by the coordinates.
+    per_variable = _exponent_per_variable(unknowns.response, ensemble.signed)
+    per_pattern = _exponent_per_pattern(unknowns, ensemble)
 
-    # Both are Duals, numbers with a `value` and a `gradient` by the coordinates.
-    # The equation for ln x, ρ ∂variable/∂ln x + α ∂pattern/∂ln x = 0, is solved directly for α/ρ.
-    # One of α and ρ is given, and the ratio determines the other.
-    alpha_over_rho = -variable.gradient[_LOG_RESPONSE] / pattern.gradient[_LOG_RESPONSE]
-    rho, alpha = fixed.rho_and_alpha(float(alpha_over_rho))
+    # The slope in ln x vanishes: ρ·variable_slope + α·pattern_slope = 0. This is solved directly
+    # for α/ρ. One of α and ρ is given, and the ratio determines the other.
+    variable_slope = per_variable.gradient[_LOG_RESPONSE]
+    pattern_slope = per_pattern.gradient[_LOG_RESPONSE]
+    alpha_over_rho = -variable_slope / pattern_slope
+    rho, alpha = rho_or_alpha.rho_and_alpha(float(alpha_over_rho))
     if not 0 < rho < 1:
         raise OutsideDomain("0 < ρ < 1 is needed")
 
     # The other equations are the residual. Each is scaled to the order of 1, so that one tolerance
     # suits them all.
     entropy_of_choices = binary_entropy(rho)  # H₂(ρ)
-    exponent = entropy_of_choices + rho * variable.value + alpha * pattern.value
+    exponent = entropy_of_choices + rho * per_variable.value + alpha * per_pattern.value
     residual = [exponent / entropy_of_choices]
     if ensemble.free_threshold:
-        # ∂pattern/∂b is of the order of 1/x.
-        residual.append(unknowns.response.value * pattern.gradient[_THRESHOLD])
+        # ∂per_pattern/∂b is of the order of 1/x.
+        residual.append(unknowns.response.value * per_pattern.gradient[_THRESHOLD])
     if ensemble.error_rate:
-        # ∂pattern/∂y = (allowed error rate) − (share of errors).
-        residual.append(pattern.gradient[_PRICE] / ensemble.error_rate)
+        # ∂per_pattern/∂y = (allowed error rate) − (share of errors).
+        residual.append(per_pattern.gradient[_PRICE] / ensemble.error_rate)
     return Counted(alpha=alpha, rho=rho, residual=np.array(residual))
 
 

@@ -120,7 +120,8 @@ class SaddleCurve(Result):
     def to_frame(self) -> pd.DataFrame:
         """Return the points as a table, one row per point.
 
-        The columns are load, density, entropy, order parameters by name, and replicon.
+        The columns are load, density, entropy, one column for each order parameter, and the
+        replicon, which is None if the ensemble has no formula for it.
         """
         import pandas as pd
 
@@ -168,8 +169,8 @@ class FreeEntropy:
 
     def capacity(self, rho: float) -> Saddle:
         """The load where Σ vanishes at the density ρ, followed from the density of the start."""
-        first = self._first_capacity()
-        return self._result(self._at_capacity(check_rho(rho), first))
+        first = self._capacity_at_start()
+        return self._public_result(self._follow_capacity(check_rho(rho), first))
 
     def curve(self, rhos: Iterable[float]) -> SaddleCurve:
         """The capacity at many densities, each followed from the next smaller one of them.
@@ -178,92 +179,107 @@ class FreeEntropy:
         """
         densities = [check_rho(rho) for rho in rhos]
         capacity_at: dict[float, Saddle] = {}
-        last = self._first_capacity()
+        last = self._capacity_at_start()
         for rho in sorted(set(densities)):
-            last = self._at_capacity(rho, last)
-            capacity_at[rho] = self._result(last)
+            last = self._follow_capacity(rho, last)
+            capacity_at[rho] = self._public_result(last)
         return SaddleCurve(tuple(capacity_at[rho] for rho in densities))
 
     def saddle(self, alpha: float, rho: float) -> Saddle:
         """The stationary point of the entropy Σ at a load α and a density ρ.
 
-        α is patterns per variable, ρ the share of variables chosen. The point is followed in ln α,
-        starting from the capacity at this density, where Σ = 0.
+        α is patterns per variable, ρ the share of variables chosen, and Σ is ln(number of
+        separating choices)/N. At the point Σ is stationary in the parameters of the theory, the
+        order parameters. It is reached in small steps of ln α, each solved by Newton's method, from
+        the capacity at this density, where Σ = 0.
         """
         alpha = check_alpha(alpha)
         rho = check_rho(rho)
-        capacity = self._at_capacity(rho, self._first_capacity())
+        capacity = self._follow_capacity(rho, self._capacity_at_start())
 
-        def at_load(log_alpha: float, guess: Array) -> Solved[_SaddleState]:
+        def point_at(log_alpha: float, guess: Array) -> Solved[_SaddleState]:
             """The stationary point at this ln α, from a guess of the coordinates, (parameters,)."""
             load = float(np.exp(log_alpha))
-            return _NEWTON.solve(
-                lambda point: self._state(load, rho, point), guess, f"{self.name} at α = {load:g}"
-            )
+
+            def state_at(coordinates: Array) -> _SaddleState:
+                """Σ and its derivatives at coordinates of the order parameters."""
+                return self._evaluate(load, rho, coordinates)
+
+            return _NEWTON.solve(state_at, guess, f"{self.name} at α = {load:g}")
 
         # The unknowns of a capacity are the coordinates of the order parameters and, last, ln α.
-        log_capacity = float(np.log(capacity.state.alpha))
         order_coordinates = capacity.unknowns[:-1]
-        saddle = _followed_to(
-            at_load,
-            first=at_load(log_capacity, order_coordinates),
+        log_capacity = float(np.log(capacity.state.alpha))
+        first_point = point_at(log_capacity, order_coordinates)
+        solved = _follow_to(
+            point_at,
+            first=first_point,
             begin=log_capacity,
             end=float(np.log(alpha)),
             step=_LOAD_STEP,
         )
-        return self._result(saddle)
+        return self._public_result(solved)
 
     def density(self, alpha: float) -> Saddle:
         """The density ρ whose capacity is the load α.
 
-        The capacity of a density is the load at which the entropy Σ vanishes. The search starts
-        from the density of `start`, and follows the line Σ = 0 in ln α from its capacity to the
-        load α. Loads beyond a maximum of the capacity cannot be reached in this way.
+        The capacity of a density is the load at which Σ, the entropy of separating choices of
+        variables, is 0. The search starts from the density of `start` and its capacity. From there
+        the load is moved to α in small steps of ln α, and the density with it, so that Σ stays 0.
+        Loads beyond a maximum of the capacity cannot be reached in this way.
         """
         alpha = check_alpha(alpha)
-        first_capacity = self._first_capacity()
+        first_capacity = self._capacity_at_start()
         log_capacity = float(np.log(first_capacity.state.alpha))
 
         # The unknowns change: `first_capacity` was solved at given ρ for the coordinates of the
         # order parameters and, last, ln α. Here ln α is given, and the last unknown is logit ρ.
         order_coordinates = first_capacity.unknowns[:-1]
-        first_guess = np.append(order_coordinates, logit(first_capacity.state.rho))
-        return self._result(
-            _followed_to(
-                self._density_near,
-                first=self._density_near(log_capacity, first_guess),
-                begin=log_capacity,
-                end=float(np.log(alpha)),
-                step=_LOAD_STEP,
-            )
-        )
+        logit_rho = logit(first_capacity.state.rho)
+        first_guess = np.append(order_coordinates, logit_rho)
+        first_point = self._solve_density(log_capacity, first_guess)
 
-    def _density_near(self, log_alpha: float, guess: Array) -> Solved[_SaddleState]:
+        solved = _follow_to(
+            self._solve_density,
+            first=first_point,
+            begin=log_capacity,
+            end=float(np.log(alpha)),
+            step=_LOAD_STEP,
+        )
+        return self._public_result(solved)
+
+    def _solve_density(self, log_alpha: float, guess: Array) -> Solved[_SaddleState]:
         """Solve for the density ρ whose capacity is the load α, by Newton's method from a guess.
 
-        At the solution the entropy Σ is 0 and stationary in its order parameters. The unknowns,
-        (parameters + 1,), are the coordinates of the order parameters and, last, logit ρ.
+        The capacity is the load at which the entropy Σ is 0. Σ depends on α, ρ and order
+        parameters, and is stationary in these. `guess` and the unknowns of the result,
+        (parameters + 1,), are the coordinates of the order parameters (`Domain`) and, last,
+        logit ρ. There are as many equations: the derivatives of Σ by the coordinates of the order
+        parameters vanish, and Σ = 0.
         """
         alpha = float(np.exp(log_alpha))
 
-        def state_at(point: Array) -> _SaddleState:
+        def state_at(unknowns: Array) -> _SaddleState:
             """Σ and its derivatives by the order coordinates, at a point of the unknowns."""
-            rho = Domain.SHARE.from_coordinate(point[-1])
-            return self._state(alpha, rho, point[:-1])
+            order_coordinates = unknowns[:-1]
+            logit_rho = unknowns[-1]
+            rho = Domain.SHARE.from_coordinate(logit_rho)
+            return self._evaluate(alpha, rho, order_coordinates)
 
         return _NEWTON.solve(
             state_at,
             guess,
             f"{self.name}: density at α = {alpha:g}",
-            residual=_with_entropy,  # the derivatives of Σ, and Σ itself for the unknown logit ρ
+            residual=_slopes_and_entropy,  # what must vanish at the solution
         )
 
-    def _first_capacity(self) -> Solved[_SaddleState]:
+    def _capacity_at_start(self) -> Solved[_SaddleState]:
         """Solve for the capacity at the density of `start`, by Newton's method from `start`.
 
-        Newton's method works in coordinates that may be any real number, such as the logarithm of a
-        positive order parameter (`Domain`). Raises InputError if `start` does not have exactly one
-        value for each named order parameter.
+        `start` has a density, a guess of its capacity, and guesses of the order parameters, in the
+        order of `parameters`. Newton's method works in coordinates that may be any real number,
+        such as the logarithm of a positive order parameter (`Domain`). Raises InputError if `start`
+        does not have exactly one value for each order parameter.
         """
         if len(self.start.order) != len(self.parameters):
             raise InputError(
@@ -271,47 +287,52 @@ class FreeEntropy:
                 f"{len(self.parameters)} are named"
             )
 
-        # The unknowns of `_capacity_near`: coordinates of the order parameters and, last, ln α.
-        domains = self.parameters.values()
-        coordinates = [
-            domain.to_coordinate(value)
-            for domain, value in zip(domains, self.start.order, strict=True)
-        ]
-        guess = np.array([*coordinates, np.log(self.start.alpha)])
-        return self._capacity_near(self.start.rho, guess)
+        # The unknowns of `_solve_capacity`: coordinates of the order parameters and, last, ln α.
+        unknowns = []
+        for domain, value in zip(self.parameters.values(), self.start.order, strict=True):
+            unknowns.append(domain.to_coordinate(value))
+        unknowns.append(np.log(self.start.alpha))
+        return self._solve_capacity(self.start.rho, np.array(unknowns))
 
-    def _at_capacity(self, rho: float, first: Solved[_SaddleState]) -> Solved[_SaddleState]:
-        """Solve for the capacity at density ρ, from the known capacity `first` of another density.
+    def _follow_capacity(
+        self, rho: float, known_capacity: Solved[_SaddleState]
+    ) -> Solved[_SaddleState]:
+        """Solve for the capacity at density ρ, starting from the capacity of another density.
 
-        The capacity is the load α (patterns per variable) where the entropy Σ is 0 and stationary
-        in its order parameters. It is followed in small steps of logit ρ, each of which starts from
-        the solution before it. ρ is the share of variables chosen.
+        The density is the share of variables chosen. The capacity is the load (patterns per
+        variable) at which the entropy Σ of separating choices is 0. `known_capacity` is its
+        solution at some density. From there logit ρ is moved in small steps to the density that is
+        wanted, and each capacity on the way starts Newton's method for the next.
         """
         logit_wanted = float(logit(rho))
 
-        def at_density(logit_rho: float, guess: Array) -> Solved[_SaddleState]:
+        def capacity_at(logit_rho: float, guess: Array) -> Solved[_SaddleState]:
             """The capacity at the density with this logit, from a guess of its unknowns."""
             # Converting ρ to its logit and back may change its last digit. The last step, which is
             # exactly at `logit_wanted`, therefore uses the ρ asked for.
             is_last_step = logit_rho == logit_wanted
-            density = rho if is_last_step else Domain.SHARE.from_coordinate(logit_rho)
-            return self._capacity_near(density, guess)
+            if is_last_step:
+                density = rho
+            else:
+                density = Domain.SHARE.from_coordinate(logit_rho)
+            return self._solve_capacity(density, guess)
 
-        return _followed_to(
-            at_density,
-            first=first,
-            begin=float(logit(first.state.rho)),
+        return _follow_to(
+            capacity_at,
+            first=known_capacity,
+            begin=float(logit(known_capacity.state.rho)),
             end=logit_wanted,
             step=_DENSITY_STEP,
         )
 
-    def _capacity_near(self, rho: float, guess: Array) -> Solved[_SaddleState]:
-        """Solve for the capacity at density ρ by Newton's method from a nearby guess.
+    def _solve_capacity(self, rho: float, guess: Array) -> Solved[_SaddleState]:
+        """Solve for the capacity at density ρ, by Newton's method from a guess.
 
-        The capacity is the load α (patterns per variable) where the entropy Σ is 0 and stationary
-        in its order parameters. `guess` and the unknowns of the result, (parameters + 1,), are the
-        coordinates of the order parameters followed by ln α. There are as many equations: the
-        derivatives of Σ by the order coordinates vanish, and Σ = 0.
+        The capacity is the load α (patterns per variable) at which the entropy Σ is 0. Σ depends on
+        α, ρ and order parameters, and is stationary in these. `guess` and the unknowns of the
+        result, (parameters + 1,), are the coordinates of the order parameters (`Domain`) and, last,
+        ln α. There are as many equations: the derivatives of Σ by the coordinates of the order
+        parameters vanish, and Σ = 0.
         """
 
         def state_at(unknowns: Array) -> _SaddleState:
@@ -319,34 +340,41 @@ class FreeEntropy:
             order_coordinates = unknowns[:-1]
             log_alpha = unknowns[-1]
             alpha = float(np.exp(log_alpha))
-            return self._state(alpha, rho, order_coordinates)
+            return self._evaluate(alpha, rho, order_coordinates)
 
         return _NEWTON.solve(
             state_at,
             guess,
             f"{self.name}: capacity at ρ = {rho:g}",
-            residual=_with_entropy,  # the derivatives of Σ, and Σ itself
+            residual=_slopes_and_entropy,  # what must vanish at the solution
         )
 
-    def _state(self, alpha: float, rho: float, coordinates: Array) -> _SaddleState:
-        """Evaluate the entropy Σ and its derivatives at a load, a density and order parameters.
+    def _evaluate(self, alpha: float, rho: float, coordinates: Array) -> _SaddleState:
+        """Evaluate the entropy Σ and its derivatives by the coordinates of the order parameters.
 
-        `coordinates`, (parameters,), are the unbounded coordinates of the order parameters
-        (`Domain`). The derivative by a coordinate is taken by a complex step, the imaginary part
-        Im Σ(coordinate + ih)/h with a tiny h. Unlike a difference quotient it loses no digits.
+        `coordinates`, (parameters,), may be any real numbers, such as the logarithm of a positive
+        order parameter (`Domain`). The derivative by a coordinate x is taken by a complex step:
+
+            ∂Σ/∂x = Im Σ(x + ih)/h,    i = √−1, h tiny.
+
+        Unlike a difference quotient it loses no digits.
         """
         check_logarithms(coordinates)
-        slopes = []
+
+        slopes = []  # ∂Σ/∂x for each coordinate x
         complex_moves = 1j * _COMPLEX_STEP * np.eye(len(coordinates))  # a row moves one coordinate
         for moved_coordinates in coordinates + complex_moves:
-            moved_entropy = self.entropy(alpha, rho, self._order(moved_coordinates))
+            moved_order = self._order(moved_coordinates)
+            moved_entropy = self.entropy(alpha, rho, moved_order)
             slopes.append(moved_entropy.imag / _COMPLEX_STEP)
+
         order = self._order(coordinates)
+        entropy = self.entropy(alpha, rho, order)
         return _SaddleState(
             alpha=alpha,
             rho=rho,
             order=tuple(float(value) for value in order),
-            entropy=float(np.real(self.entropy(alpha, rho, order))),
+            entropy=float(np.real(entropy)),
             residual=np.array(slopes),
         )
 
@@ -358,8 +386,12 @@ class FreeEntropy:
             for domain, coordinate in zip(domains, coordinates, strict=True)
         ]
 
-    def _result(self, solved: Solved[_SaddleState]) -> Saddle:
-        """Convert a solved point to the public result, with its replicon if there is a formula."""
+    def _public_result(self, solved: Solved[_SaddleState]) -> Saddle:
+        """Convert a solved point to the result that users see.
+
+        Its replicon, which is above 1 where the solution is unstable, is None unless the ensemble
+        has a formula for it.
+        """
         state = solved.state
         replicon = None
         if self.replicon is not None:
@@ -375,12 +407,12 @@ class FreeEntropy:
         )
 
 
-def _with_entropy(state: _SaddleState) -> Array:
+def _slopes_and_entropy(state: _SaddleState) -> Array:
     """Return the residual of a capacity, (parameters + 1,): the derivatives of Σ, then Σ itself."""
     return np.append(state.residual, state.entropy)
 
 
-def _followed_to(
+def _follow_to(
     solve_at: Callable[[float, Array], Solved[_SaddleState]],
     first: Solved[_SaddleState],
     begin: float,

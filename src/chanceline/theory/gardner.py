@@ -56,18 +56,19 @@ class Gardner:
 
 @lru_cache(maxsize=256)
 def gardner(ensemble: Ensemble) -> Gardner:
-    """Compute Gardner's capacity α_c, the largest load that a rule with all variables separates.
+    """Compute Gardner's capacity: the largest load that a rule with all variables separates.
 
-    The load is patterns per variable. With free signs of the weights 1/α_c is the mean square of
-    the violations that are no errors (`_threshold_moments`), at the threshold of the rule that
-    minimises it.
+    The load is patterns per variable. If the rule may choose the signs of its weights, the capacity
+    α_c has a formula: 1/α_c is a mean square over the patterns, that of the violations which the
+    rule has to correct (`_threshold_moments`). The threshold of the rule makes it as small as
+    possible. With given signs the capacity is half of that, at the same threshold.
     """
     threshold = 0.0  # with equal classes, by symmetry
     if ensemble.free_threshold:
         threshold = _best_threshold(ensemble)
     inverse_load_of_free_signs = _threshold_moments(ensemble, threshold).second
-    # With given signs of the weights the capacity is half of that with free signs. The saturation
-    # density is ½ or 1 in these two cases.
+
+    # The factor ½ for given signs, or 1 for free signs, is also the saturation density.
     share_of_free_signs = ensemble.saturation_density
     return Gardner(
         load=share_of_free_signs / inverse_load_of_free_signs,
@@ -88,10 +89,11 @@ def l0_load(rho: float, ensemble: Ensemble) -> float:
 
 
 def _best_threshold(ensemble: Ensemble) -> float:
-    """Find the threshold of the rule that maximises the capacity α_c with all variables.
+    """Find the threshold of a rule with all variables that maximises its capacity α_c.
 
-    It is the lowest minimum of 1/α_c; with errors there can be several minima. They are bracketed
-    on a grid of thresholds by the sign of the slope, and refined by Brent's method.
+    It is the lowest minimum of 1/α_c as a function of the threshold; if errors are allowed, there
+    can be several minima. They are bracketed on a grid of thresholds by the sign of the slope, and
+    refined by Brent's method.
     """
 
     def slope(threshold: float) -> float:
@@ -109,7 +111,8 @@ def _best_threshold(ensemble: Ensemble) -> float:
     # negative; at the upper end they are in the class of sign 1, and it is positive.
     minima = []
     for i in range(len(grid) - 1):
-        if slopes[i] < 0 <= slopes[i + 1]:
+        slope_turns_positive = slopes[i] < 0 <= slopes[i + 1]
+        if slope_turns_positive:
             minimum = brentq(slope, grid[i], grid[i + 1], xtol=1e-15, rtol=1e-14)
             minima.append(float(minimum))
     return min(minima, key=inverse_load)
@@ -141,14 +144,16 @@ class _ThresholdMoments(NamedTuple):
 
 
 def _threshold_moments(ensemble: Ensemble, threshold: float) -> _ThresholdMoments:
-    """Compute the first and second moment of the violations that are no errors, over all classes:
+    """Compute how much a rule with all variables and this threshold has to correct, on average.
+
+    The constraint of a pattern is violated by x before the rule is fitted, in units of the length
+    |w| of the weights. In class c it is x ~ N(τ_c, 1) with τ_c = margin + σ_c·threshold; σ_c = ±1
+    is the sign of the class and f_c its share. Violations 0 < x < t* are corrected, larger ones are
+    left as errors. With the moments M₁ and M₂ of the corrected ones (`_partial_moments`) it is
 
         first_by_sign = Σ_c σ_c f_c M₁(τ_c),    second = Σ_c f_c M₂(τ_c).
-
-    f_c is the share of class c, σ_c = ±1 its sign, and τ_c = margin + σ_c·threshold its mean
-    violation in units of |w|. M₁ and M₂ are the moments of `_partial_moments`.
     """
-    ceiling = _ceiling(ensemble, threshold)
+    ceiling = _ceiling(ensemble, threshold)  # t*
     first_by_sign = 0.0
     second = 0.0
     for share, sign in ensemble.classes:
@@ -167,17 +172,17 @@ class _PartialMoments(NamedTuple):
 
 
 def _partial_moments(tau: float, ceiling: float) -> _PartialMoments:
-    """Compute the moments M₁ = E[x; 0 < x < t*] and M₂ = E[x²; 0 < x < t*] of x ~ N(τ, 1).
+    """Compute M₁ = E[x; 0 < x < t*] and M₂ = E[x²; 0 < x < t*] of a Gaussian x ~ N(τ, 1).
 
-    The means are over all x, but only 0 < x < t* contributes; t* is the ceiling. Integration by
-    parts gives, with the normal density φ and M₀ = P(0 < x < t*),
+    These are integrals of x and x² times the density of x from 0 to t* (`ceiling`); they are not
+    divided by M₀ = P(0 < x < t*). Integration by parts gives, with the normal density φ,
 
         M₁ = τM₀ + φ(τ) − φ(t* − τ),    M₂ = τM₁ + M₀ − t*φ(t* − τ).
 
     If the ceiling is infinite, the terms with φ(t* − τ) vanish.
     """
     density_at_zero = math.exp(-0.5 * tau * tau) / _ROOT_2PI  # φ(τ)
-    if math.isinf(ceiling):  # no errors are allowed
+    if math.isinf(ceiling):
         probability = float(ndtr(tau))  # M₀
         first = tau * probability + density_at_zero
         second = tau * first + probability
@@ -191,24 +196,25 @@ def _partial_moments(tau: float, ceiling: float) -> _PartialMoments:
 
 
 def _ceiling(ensemble: Ensemble, threshold: float) -> float:
-    """Find t*, the largest violation that is no error, in units of the length |w| of the weights.
+    """Find t*, the largest violation of a pattern's constraint that is not left as an error.
 
-    The share of patterns with larger violations is the error rate that is allowed. If no errors are
-    allowed, t* is ∞. If fewer patterns than allowed are violated at all, t* is 0.
+    Violations are Gaussian, and in units of the length |w| of the weights (`_share_above`). t* is
+    such that the share of patterns with larger violations is the error rate that is allowed. It is
+    ∞ if no errors are allowed, and 0 if fewer patterns than allowed are violated at all.
     """
     if not ensemble.error_rate:
         return math.inf
 
-    def excess(ceiling: float) -> float:
+    def excess_share(ceiling: float) -> float:
         """The share of violations above this ceiling, minus the error rate; it decreases."""
         return _share_above(ceiling, ensemble, threshold) - ensemble.error_rate
 
-    if excess(0.0) <= 0:
+    if excess_share(0.0) <= 0:
         return 0.0
     # Mean violations are at most LARGEST_THRESHOLD + margin, and their standard deviation is 1: no
     # violation reaches this upper end.
     upper_end = 2 * LARGEST_THRESHOLD + ensemble.margin
-    return float(brentq(excess, 0.0, upper_end, xtol=1e-15, rtol=1e-14))
+    return float(brentq(excess_share, 0.0, upper_end, xtol=1e-15, rtol=1e-14))
 
 
 def _share_above(ceiling: float, ensemble: Ensemble, threshold: float) -> float:

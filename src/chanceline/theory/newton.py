@@ -96,8 +96,8 @@ class Newton:
         Parameters
         ----------
         equations
-            Evaluates everything at a point, (unknowns,), and returns it as a state. Raises
-            OutsideDomain where the equations are not defined.
+            Evaluates everything at a point, (unknowns,), and returns it as an object, the state.
+            Raises OutsideDomain where the equations are not defined.
         start : (unknowns,)
             A point near the solution.
         name
@@ -112,7 +112,7 @@ class Newton:
         state = _state_at_start(equations, unknowns, name)
         problem = _Problem(equations, residual, jacobian)
 
-        # Each round moves the point, returns it as the solution, or gives up.
+        # Each round returns the point as the solution, moves it, or gives up.
         for iteration in range(1, self.iterations + 1):
             direction = problem.newton_direction(unknowns, state)
             if direction is None:
@@ -128,10 +128,17 @@ class Newton:
             if better_point is not None:
                 unknowns, state = better_point
                 continue
+
             # Either the point has converged, or no better point was found. In the second case a
             # small residual is accepted even if the step is long: rounding allows no smaller one.
             if residual_is_small:
-                return Solved(unknowns, state, iteration, largest_residual, direction.jacobian)
+                return Solved(
+                    unknowns=unknowns,
+                    state=state,
+                    iterations=iteration,
+                    residual=largest_residual,
+                    jacobian=direction.jacobian,
+                )
             break
 
         raise ConvergenceError(
@@ -145,16 +152,16 @@ class Newton:
         problem: _Problem[State],
         direction: _Direction,
         unknowns: Array,
-        largest_residual: float,
+        old_largest_residual: float,
     ) -> tuple[Array, State] | None:
         """Search along a Newton step for a better point; return the point and its state, or None.
 
         The full step is first cut to the longest length allowed. It is then halved until the new
-        point lies in the domain of the equations and is better than the old one. The old point is
-        `unknowns`, (unknowns,), with the largest absolute residual `largest_residual`. Returns None
-        if even a very short step does not give a better point.
+        point lies in the domain of the equations and is better than the old one (`is_better`). The
+        old point is `unknowns`, (unknowns,); the largest absolute component of its residual is
+        `old_largest_residual`. Returns None if even a very short step does not give a better point.
         """
-        fraction = min(1.0, self.longest_step / direction.length)
+        fraction = min(1.0, self.longest_step / direction.length)  # of the full Newton step
         while fraction > _SMALLEST_FRACTION:
             trial_point = unknowns + fraction * direction.step
             try:
@@ -162,10 +169,17 @@ class Newton:
             except OutsideDomain:
                 fraction /= 2
                 continue
+
             # To first order a step of this fraction leaves the share 1 − fraction of the error. The
             # point counts as better if it removes at least a quarter of what is expected.
-            largest_share_left = 1 - fraction / 4
-            if problem.is_better(trial_state, largest_share_left, direction, largest_residual):
+            largest_remaining_share = 1 - fraction / 4
+            is_better = problem.is_better(
+                trial_state,
+                largest_remaining_share=largest_remaining_share,
+                direction=direction,
+                old_largest_residual=old_largest_residual,
+            )
+            if is_better:
                 return trial_point, trial_state
             fraction /= 2
         return None
@@ -195,25 +209,25 @@ class _Problem(Generic[State]):
     def is_better(
         self,
         trial: State,
-        largest_share_left: float,
+        largest_remaining_share: float,
         direction: _Direction,
-        largest_residual: float,
+        old_largest_residual: float,
     ) -> bool:
         """Whether a trial state is nearer to the solution than the point that `direction` left.
 
         The test is natural monotonicity (Deuflhard, Newton Methods for Nonlinear Problems, 2004,
         section 3.3): the correction that the old Jacobian would make next must be shorter than the
-        last one, by the factor `largest_share_left`. Unlike the residual it does not depend on the
-        scales of the equations. Where rounding blurs that test, it is enough that the largest
-        residual is smaller than the last one, `largest_residual`, by this factor.
+        last one, by the factor `largest_remaining_share`. Unlike the residual the correction does
+        not depend on the scales of the equations. Where rounding blurs this test, it is enough that
+        the largest residual is smaller than the last one, `old_largest_residual`, by this factor.
         """
         residual = self.residual(trial)
         # The correction from the trial point, with the Jacobian of the point before.
         next_length = np.abs(np.linalg.solve(direction.jacobian, residual)).max()
         next_largest_residual = np.abs(residual).max()
-        has_shorter_correction = next_length <= largest_share_left * direction.length
-        largest_residual_left = largest_share_left * largest_residual
-        has_smaller_residual = next_largest_residual <= largest_residual_left
+        has_shorter_correction = next_length <= largest_remaining_share * direction.length
+        largest_residual_allowed = largest_remaining_share * old_largest_residual
+        has_smaller_residual = next_largest_residual <= largest_residual_allowed
         return bool(has_shorter_correction or has_smaller_residual)
 
     def newton_direction(self, unknowns: Array, state: State) -> _Direction | None:
@@ -227,7 +241,8 @@ class _Problem(Generic[State]):
             step = np.asarray(np.linalg.solve(jacobian, -self.residual(state)), dtype=float)
         except (np.linalg.LinAlgError, OutsideDomain):
             return None
-        length = np.abs(step).max()
+
+        length = np.abs(step).max()  # the largest component
         if not np.isfinite(length):
             return None
         return _Direction(step=step, length=length, jacobian=jacobian)
