@@ -80,9 +80,9 @@ def run_ordered(
 
     def start_rest() -> Any:
         """Start workers on the items without a result; called again when a worker was lost."""
-        return start(function, all_items[n_done:], common, n_jobs)
+        return start_calls(function, all_items[n_done:], common, n_jobs)
 
-    with closing(resumed(start_rest)) as values:
+    with closing(results_despite_lost_workers(start_rest)) as values:
         for value in values:
             # Results come in the order of the items. So if a worker is lost, `start_rest` begins
             # with item number `n_done`.
@@ -92,7 +92,7 @@ def run_ordered(
             yield value
 
 
-def resumed(begin: Callable[[], Any]) -> Generator[Any, None, None]:
+def results_despite_lost_workers(begin: Callable[[], Any]) -> Generator[Any, None, None]:
     """Yield results from a generator of joblib; whenever a worker is lost, go on with a new one.
 
     `begin()` makes a generator of the results that have not been yielded yet. The loss number
@@ -101,7 +101,7 @@ def resumed(begin: Callable[[], Any]) -> Generator[Any, None, None]:
     losses_in_a_row = 0
     while True:
         try:
-            with ended_early(begin()) as values:
+            with closed_without_warning(begin()) as values:
                 for value in values:
                     losses_in_a_row = 0
                     yield value
@@ -119,7 +119,7 @@ def resumed(begin: Callable[[], Any]) -> Generator[Any, None, None]:
                 ) from error
 
 
-def start(
+def start_calls(
     function: Callable[..., Any],
     items: Iterable[Any],
     common: Sequence[Any],
@@ -196,7 +196,7 @@ def map_on_cluster(
             all_at_once=True,  # so that Dask can place every item near the values of its futures
         )
 
-    with closing(resumed(start_rest)) as values:
+    with closing(results_despite_lost_workers(start_rest)) as values:
         for value in values:
             n_done += 1
             yield value
@@ -270,7 +270,7 @@ def number_of_threads(n_jobs: int | None) -> int:
 
 
 @contextmanager
-def ended_early(values: Any) -> Iterator[Any]:
+def closed_without_warning(values: Any) -> Iterator[Any]:
     """Close joblib's generator after the block, whether or not it came to its end.
 
     joblib warns of tasks that were not finished; here that is meant.

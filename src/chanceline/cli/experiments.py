@@ -17,7 +17,7 @@ from chanceline.cli.options import (
     drawable,
     writable,
 )
-from chanceline.cli.terminal import answer, complain, print_json, progress_bar, say
+from chanceline.cli.terminal import complain, print_answer, print_json, progress_bar, say
 from chanceline.errors import InputError
 
 StoreOption = Annotated[
@@ -144,7 +144,7 @@ def status(
         f"{plan.name}: {n_finished} of {n_tasks} tasks in {path}, "
         f"{sum(seconds):.1f} s of one core so far"
     )
-    answer(record, sentence, json)
+    print_answer(record, sentence, json)
 
 
 @sweep_commands.command()
@@ -166,7 +166,7 @@ def export(
     with Store(store) as results:
         n_rows = results.export(out, kind)
     record = {"store": str(store), "table": str(out), "rows": n_rows}
-    answer(record, f"{n_rows} rows in {out}", json, tell=say)
+    print_answer(record, f"{n_rows} rows in {out}", json, tell=say)
 
 
 @sweep_commands.command()
@@ -192,7 +192,7 @@ def merge(
         n_new = target_store.add(records)
         n_results = len(target_store)
     record = {"store": str(target), "new": n_new, "results": n_results}
-    answer(record, f"{n_new} new results in {target}, {n_results} in all", json, tell=say)
+    print_answer(record, f"{n_new} new results in {target}, {n_results} in all", json, tell=say)
 
 
 @sweep_commands.command()
@@ -215,7 +215,7 @@ def verify(
         n_results = len(Store(path))
         entries.append({"store": str(path), "results": n_results, "checksums": True})
         lines.append(f"{path}: {n_results} results, every id and checksum fits")
-    answer({"stores": entries}, "\n".join(lines), json)
+    print_answer({"stores": entries}, "\n".join(lines), json)
 
 
 @sweep_commands.command()
@@ -240,7 +240,7 @@ def plot(
 
     drawn = draw_sweep(sweep, out, store)
     record = {"sweep": sweep, "figure": str(out), "drawn": drawn}
-    answer(record, f"{drawn} in {out}", json, tell=say)
+    print_answer(record, f"{drawn} in {out}", json, tell=say)
 
 
 def reproduce(
@@ -294,7 +294,7 @@ def reproduce(
         f"{len(folder.written)} figures, numbers.csv and provenance.json are in {out}; "
         f"to look at: {page}"
     )
-    answer(record, sentence, json)
+    print_answer(record, sentence, json)
 
 
 def ignore(sentence: str) -> None:

@@ -18,7 +18,7 @@ from chanceline.cli.options import (
     SeedOption,
     writable,
 )
-from chanceline.cli.terminal import answer, progress_bar
+from chanceline.cli.terminal import print_answer, progress_bar
 from chanceline.errors import InputError
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def memory(
         str(wired),
         f"  learned in {seconds:.1f} s",
     ]
-    answer(record, "\n".join(lines), json)
+    print_answer(record, "\n".join(lines), json)
 
 
 def n_survived_noises(basins: Retrieval) -> int:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from chanceline.cli.options import JsonOption, OutOption, writable
-from chanceline.cli.terminal import answer, say
+from chanceline.cli.terminal import print_answer, say
 from chanceline.errors import InputError
 
 
@@ -46,7 +46,7 @@ def explore(
     sentence = f"The explorer is {page}"
     if source is not None:
         sentence += f"; it begins with the numbers of {source_name}"
-    answer({"page": str(page), "bytes": page.stat().st_size, "at": fragment}, sentence, json)
+    print_answer({"page": str(page), "bytes": page.stat().st_size, "at": fragment}, sentence, json)
     if open_page and not json:
         import webbrowser
 
@@ -103,4 +103,4 @@ def report(
         page = write_sweep_report(source, out or source.with_suffix(".html"))
     else:
         raise InputError(f"there is no store or folder {source}.")
-    answer({"page": str(page), "bytes": page.stat().st_size}, f"The report is {page}", json)
+    print_answer({"page": str(page), "bytes": page.stat().st_size}, f"The report is {page}", json)

@@ -24,7 +24,7 @@ from chanceline.cli.plan_study import (
     answer_effect,
     answer_planted,
 )
-from chanceline.cli.terminal import answer
+from chanceline.cli.terminal import print_answer
 from chanceline.errors import ConvergenceError, InputError, real_number
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def bound(
         intercept=intercept,
         preregistered=preregistered,
     )
-    answer(result.to_dict(), describe_bound(result, errors, null), json)
+    print_answer(result.to_dict(), describe_bound(result, errors, null), json)
 
 
 def describe_bound(bound: Bound, errors: int, null: str) -> str:
@@ -322,7 +322,7 @@ def answer_for_outcome(
         n_classes=n_classes,
         level=level,
     )
-    answer(outcome_plan.to_dict(), f"{outcome_plan.summary()} (approximate).", json)
+    print_answer(outcome_plan.to_dict(), f"{outcome_plan.summary()} (approximate).", json)
 
 
 class PlanOptions(NamedTuple):
@@ -364,7 +364,7 @@ def answer_samples_needed(
         f"  p ≤ {format_p(needed.bound.log10_p)} there (rigorous bound)"
     )
     record = {"n_features": n_features, "n_selected": n_selected, **needed.to_dict()}
-    answer(record, text, json)
+    print_answer(record, text, json)
 
 
 def size_in_noise(
@@ -417,7 +417,7 @@ def answer_largest(
         **feature_plan.to_dict(),
         "chance_size": noise_size,
     }
-    answer(record, "\n".join(lines), json)
+    print_answer(record, "\n".join(lines), json)
 
 
 def lines_of_largest(

@@ -33,7 +33,7 @@ from chanceline.cli.options import (
 )
 from chanceline.cli.settings_options import DESIGN_SETTINGS, options_from_settings
 from chanceline.cli.table import load_table
-from chanceline.cli.terminal import answer, progress_bar, say, status_line, write_figure
+from chanceline.cli.terminal import print_answer, progress_bar, say, status_line, write_figure
 from chanceline.errors import InputError
 from chanceline.tables import TableSettings
 
@@ -151,7 +151,7 @@ def search(
         "classes": problem.classes,
         "positive_class": problem.classes[1],
     }
-    answer(record, describe_outcome(outcome, problem), json)
+    print_answer(record, describe_outcome(outcome, problem), json)
 
 
 class SeedRuns(NamedTuple):
@@ -380,7 +380,7 @@ def front(
         "positive_class": dataset.classes[1],
         **found_front.to_dict(),
     }
-    answer(record, describe_front(found_front, dataset.source), json)
+    print_answer(record, describe_front(found_front, dataset.source), json)
 
 
 def front_often(dataset: Dataset, options: dict[str, Any], runs: SeedRuns, *, quiet: bool) -> Front:

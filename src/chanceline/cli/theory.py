@@ -9,7 +9,7 @@ import typer
 
 import chanceline
 from chanceline.cli.options import FigureOption, JsonOption, ReportOption
-from chanceline.cli.terminal import answer, print_json, say, write_figure
+from chanceline.cli.terminal import print_answer, print_json, say, write_figure
 from chanceline.errors import InputError
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def show_theory(result: TheoryResult, json: bool, report: Path | None) -> None:
         from chanceline.report import write_theory_report
 
         say(f"report written to {write_theory_report(result, report)}")
-    answer(result.to_dict(), str(result), json)
+    print_answer(result.to_dict(), str(result), json)
 
 
 def curve(

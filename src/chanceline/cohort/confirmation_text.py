@@ -28,13 +28,10 @@ def confirmation_text(confirmation: Confirmation) -> str:
         else:
             notes.append(bullet(finding.message))
     verdict = f"{verdict_words(confirmation)}: {verdict_meaning(confirmation)}"
-    paragraphs = [
-        warnings,
-        [wrapped_sentence(verdict)],
-        [named_line(name, words) for name, words in confirmation_rows(confirmation)],
-        notes,
-    ]
-    return "\n\n".join("\n".join(lines) for lines in paragraphs if lines)
+    number_lines = [named_line(name, words) for name, words in confirmation_rows(confirmation)]
+    paragraphs = [warnings, [wrapped_sentence(verdict)], number_lines, notes]
+    texts = ["\n".join(lines) for lines in paragraphs if lines]
+    return "\n\n".join(texts)
 
 
 def bullet(sentence: str) -> str:
@@ -99,7 +96,7 @@ def unit_noun(confirmation: Confirmation) -> str:
 
 
 def confirmation_rows(confirmation: Confirmation) -> list[tuple[str, str]]:
-    """What is said of every number, as pairs of a name and words.
+    """The numbers of a confirmation, each as a pair of its name and words.
 
     Numbers that are not known have no words and are left out.
     """

@@ -62,15 +62,15 @@ class NewLabels:
 def read_new_labels(
     table: NewTable, label: str | None, classes: tuple[str, str], recipe: TableRecipe
 ) -> NewLabels:
-    """Which rows of a new table are of the two classes of the table tested.
+    """Find the rows of a new table that are of the two classes of the table tested.
 
     Rows of other classes are an error, unless the user had chosen two of several classes for the
     test. So are rows without a label, unless the settings say to drop these.
 
     Parameters
     ----------
-    table : new samples.
-    label : the column of the classes; by default the one of the table tested.
+    table : the new samples.
+    label : the name of the column of the classes; None for the name in the table tested.
     classes : the negative and the positive class of the table tested.
     recipe : how the classes were made from the column of the table tested.
     """
@@ -78,13 +78,13 @@ def read_new_labels(
     if table.settings.unlabelled != "drop":
         require_filled(column, "label", table.settings)
     is_labelled = column.notna().to_numpy()  # (rows,)
-    # Folded names, which are alike whatever their case and spaces, (labelled rows,).
-    folded_names = _folded_class_names(column[is_labelled], recipe)
+    # Names are compared in folded form, without regard to case and spaces.
+    folded_names = _folded_class_names(column[is_labelled], recipe)  # (labelled rows,)
 
     # Which rows are of which class, (rows,).
     negative, positive = classes
     is_positive = _for_all_rows(folded_names == folded_name(positive), is_labelled)
-    if negative == ALL_OTHERS:
+    if negative == ALL_OTHERS:  # the test set one class against all others together
         is_negative = is_labelled & ~is_positive
     else:
         is_negative = _for_all_rows(folded_names == folded_name(negative), is_labelled)
@@ -103,11 +103,11 @@ def read_new_labels(
     )
 
 
-def _for_all_rows(of_labelled: Bools, is_labelled: Bools) -> Bools:
-    """What holds for labelled rows, for all rows: false without a label, (rows,)."""
-    of_rows = np.zeros(len(is_labelled), dtype=bool)
-    of_rows[is_labelled] = of_labelled
-    return of_rows
+def _for_all_rows(mask_of_labelled: Bools, is_labelled: Bools) -> Bools:
+    """Extend a mask of the labelled rows to all rows, (rows,): False for those without a label."""
+    mask = np.zeros(len(is_labelled), dtype=bool)
+    mask[is_labelled] = mask_of_labelled
+    return mask
 
 
 def _refuse_other_classes(column: pd.Series, is_other: Bools, classes: tuple[str, str]) -> None:
@@ -176,11 +176,12 @@ def refuse_undeclared(
     if is_declared or is_denied:
         return
 
-    # A suspect is sought among the columns that have no other meaning.
+    # Look for a suspect, a column that seems to tell subjects, among those without another meaning.
     outcome_names = [column.name for column in outcome_columns]
     other_columns = table.raw.without_columns([*outcome_names, *covariates])
-    known = _known_columns(table, outcome_columns, signs, recipe)
-    suspect = find_suspect(_columns_about_samples(other_columns), signs, known)
+    sample_columns = _columns_about_samples(other_columns)
+    known_columns = _known_columns(table, outcome_columns, signs, recipe)
+    suspect = find_suspect(sample_columns, signs, known_columns)
     if suspect is not None:
         raise InputError(suspect.sentence)
 
@@ -191,32 +192,35 @@ def _known_columns(
     signs: Floats,
     recipe: TableRecipe,
 ) -> list[pd.Series]:
-    """Columns about which enough was said: the outcome, and those declared or called independent.
+    """Columns whose meaning is known: the outcome, and those declared or called independent.
 
     A column that groups the rows as one of these does is not suspected of telling subjects.
     Parameters as in `refuse_undeclared`.
     """
     # The classes, and an outcome of text. A numeric outcome is not included: rows with the same
     # number may well be of one subject.
-    known = [pd.Series(signs)]
-    known += [column for column in outcome_columns if not pd.api.types.is_numeric_dtype(column)]
+    known_columns = [pd.Series(signs)]
+    for column in outcome_columns:
+        if not pd.api.types.is_numeric_dtype(column):
+            known_columns.append(column)
 
     # Columns that the user calls independent in the settings of this table; they must exist.
-    known += [find_column(table.raw, name, "independent") for name in table.settings.independent]
+    for name in table.settings.independent:
+        known_columns.append(find_column(table.raw, name, "independent"))
 
     # Columns that were called so, or given a role, for the table tested; they may be missing here.
     for name in (*recipe.independent, *table.roles.values()):
-        column = table.raw.column(name)
-        if column is not None:
-            known.append(column)
-    return known
+        tested_column = table.raw.column(name)
+        if tested_column is not None:
+            known_columns.append(tested_column)
+    return known_columns
 
 
 def _columns_about_samples(raw: RawTable) -> SampleColumns:
     """What may say which rows are of one subject."""
     text = raw.values.select_dtypes(exclude="number")
     return SampleColumns(
-        text=pd.concat([raw.about, text], axis=1),
+        text=pd.concat([raw.descriptions, text], axis=1),
         numbers=raw.values.select_dtypes("number").astype(np.float64),
         names=raw.sample_names,
         names_place=raw.names_place,

@@ -33,10 +33,10 @@ class SavedColumns(NamedTuple):
     time: str = ""
     event: str = ""
 
-    def or_those(self, known: SavedColumns) -> SavedColumns:
-        """These columns, and for those that are not named the ones known."""
-        pairs = zip(self, known, strict=True)
-        return SavedColumns(*(own or other for own, other in pairs))
+    def with_defaults(self, defaults: SavedColumns) -> SavedColumns:
+        """These columns, and the default wherever none is named."""
+        pairs = zip(self, defaults, strict=True)
+        return SavedColumns(*(name or default for name, default in pairs))
 
 
 class NewOutcome(NamedTuple):
@@ -61,12 +61,13 @@ def read_new_outcome(
 
     Parameters
     ----------
-    table : new samples.
-    names : the columns of the outcome.
+    table : the new samples.
+    names : the names of the columns of the outcome.
     kind : what the outcome of the table tested was.
-    class_names : of the classes of the table tested; empty for other outcomes.
+    class_names : the names of the classes of the table tested; empty for other outcomes.
     """
-    # Survival has two columns, and a row needs both.
+    # Survival has two columns, and a row needs both. Rows without them are an error, unless the
+    # settings drop them (`_filled_rows`).
     if kind is SavedKind.SURVIVAL:
         times = find_column(table.raw, names.time, "time")
         events = find_column(table.raw, names.event, "event")
@@ -108,9 +109,9 @@ def read_known_classes(column: pd.Series, class_names: tuple[str, ...]) -> Class
     Parameters
     ----------
     column : the classes as they are written, (samples,).
-    class_names : of the classes of the table tested.
+    class_names : the names of the classes of the table tested.
     """
-    # Names are compared folded, that is whatever their case and spaces.
+    # Names are compared in folded form, without regard to case and spaces.
     code_of_name = {folded_name(name): code for code, name in enumerate(class_names)}
     codes = []
     for row, value in enumerate(column):

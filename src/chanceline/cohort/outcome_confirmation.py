@@ -124,15 +124,15 @@ class OutcomeConfirmation(Result):
 def make_outcome_units(
     outcome: Outcome, predictions: Floats, guesses: Floats, design: ScoreDesign
 ) -> OutcomeUnits:
-    """Turn samples into units that count once: groups (of one patient, say), or single samples.
+    """Turn samples into units that count once each: groups (of one patient, say), or samples.
 
     A unit has the outcome of its first sample, and the mean prediction of its samples. Too few
     units are an error.
 
     Parameters
     ----------
-    outcome : of every sample, the same within a group.
-    predictions : of the rule, (samples, columns of predictions)
+    outcome : the outcome of every sample, the same within a group.
+    predictions : what the rule predicts, (samples, columns of predictions)
     guesses : what would be predicted without any feature, (samples, targets)
     design : which samples are a group, and which groups a block.
     """
@@ -172,8 +172,8 @@ def measures_of_units(units: OutcomeUnits) -> tuple[Measure, ...]:
     They are R² and rank correlation for a number, error rates for classes, and concordance for
     survival times.
     """
-    # The measures are written for cross-validations. Their intervals usually count only a share of
-    # the samples; here all units count (`WHOLE_SHARE`), because none had a part in making the rule.
+    # The measures are written for cross-validation, where their intervals count only a share of the
+    # samples. Here all units count (`WHOLE_SHARE`), because none had a part in making the rule.
     held_out = units_as_held_out(units)
     outcome = units.outcome
     if isinstance(outcome, NumberOutcome):
@@ -217,6 +217,7 @@ def permutation_pvalue(units: OutcomeUnits) -> float:
     if isinstance(outcome, ClassesOutcome):
         return _pvalue_of_classes(units, outcome)
 
+    # Predictions and outcomes as arrays of one column, filled block by block.
     prediction_ranks = np.empty((len(units.predictions), 1))
     outcome_scores = np.empty_like(prediction_ranks)
     n_blocks = units.block_of_unit.max() + 1
@@ -261,7 +262,7 @@ def pvalue_of_products(outcomes: Floats, predictions: Floats, block_of_unit: Int
 
     Parameters
     ----------
-    outcomes, predictions : (units, columns)
+    outcomes, predictions : numbers for every unit, both of shape (units, columns)
     block_of_unit : numbers 0, 1, … of the blocks, (units,)
     """
     rng = np.random.default_rng(PERMUTATION_SEED)
@@ -275,5 +276,7 @@ def pvalue_of_products(outcomes: Floats, predictions: Floats, block_of_unit: Int
             permuted = outcomes[exchange_units(block_of_unit, rng)]
         else:
             permuted = rng.permutation(outcomes)
-        n_as_large += float(np.sum(permuted * predictions)) >= observed - tolerance
+        permuted_sum = float(np.sum(permuted * predictions))
+        if permuted_sum >= observed - tolerance:
+            n_as_large += 1
     return n_as_large / (1 + N_PERMUTATIONS)

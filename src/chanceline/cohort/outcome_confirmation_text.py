@@ -22,12 +22,13 @@ def outcome_confirmation_text(confirmation: OutcomeConfirmation) -> str:
             warnings.append(bullet(finding.message))
         else:
             notes.append(bullet(finding.message))
-    numbers = [named_line("here", measure.in_words) for measure in confirmation.measures]
+    measure_lines = [named_line("here", measure.in_words) for measure in confirmation.measures]
     for measure in confirmation.expected:
         words = f"{measure.in_words}, by cross-validation of the table tested"
-        numbers.append(named_line("expected", words))
-    paragraphs = [warnings, [_verdict(confirmation)], numbers, notes]
-    return "\n\n".join("\n".join(lines) for lines in paragraphs if lines)
+        measure_lines.append(named_line("expected", words))
+    paragraphs = [warnings, [_verdict(confirmation)], measure_lines, notes]
+    texts = ["\n".join(lines) for lines in paragraphs if lines]
+    return "\n\n".join(texts)
 
 
 def _verdict(confirmation: OutcomeConfirmation) -> str:

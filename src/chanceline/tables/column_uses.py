@@ -58,7 +58,7 @@ def column_uses(
     settings : name blocks, groups and so on, and say which kinds of columns are kept.
     """
     # First an entry for every column, in the order of the table.
-    uses = {str(name): ColumnUse.ABOUT_SAMPLES for name in table.about.columns}
+    uses = {str(name): ColumnUse.ABOUT_SAMPLES for name in table.descriptions.columns}
     if table.index_name:
         uses[table.index_name] = ColumnUse.ABOUT_SAMPLES
     uses.update({str(name): ColumnUse.FEATURE for name in table.values.columns})

@@ -30,15 +30,15 @@ def find_label_column(table: RawTable, name: str | None) -> pd.Series:
 
     Parameters
     ----------
-    table : the table as it was read. `table.about` holds the columns that describe the samples,
-        from a second file or an `.npz`.
-    name : the name or the number of the column. None takes the only column of `table.about`; any
-        other number of columns there is an error.
+    table : the table as it was read. `table.descriptions` holds the columns that describe the
+        samples, from a second file or an `.npz`.
+    name : the name or the number of the column. None takes the only column of
+        `table.descriptions`; any other number of columns there is an error.
     """
     if name is None:
-        n_columns_about_samples = table.about.shape[1]
-        if n_columns_about_samples == 1:
-            return table.about.iloc[:, 0]
+        n_descriptions = table.descriptions.shape[1]
+        if n_descriptions == 1:
+            return table.descriptions.iloc[:, 0]
         hint = _hint_at_label(table, None)
         raise InputError(f"say which column holds the classes (label=NAME); {hint}")
     column = table.column(name)
@@ -58,26 +58,27 @@ def _hint_at_label(table: RawTable, name: str | None) -> str:
     table : the table as it was read.
     name : the name that the user gave for the label's column; None if there was none.
     """
-    has_second_file = table.about.shape[1] > 0  # the columns of that file stand in `about`
-    with_two_values = [
-        *_columns_with_two_values(table.about),
+    # The columns of a second file are the descriptions of the samples.
+    has_second_file = table.descriptions.shape[1] > 0
+    two_value_columns = [
+        *_columns_with_two_values(table.descriptions),
         *_columns_with_two_values(table.values),
     ]
     if _names_its_rows_after_features(table, name):
-        return _hint_to_transpose(with_two_values, table.values.shape[1], has_second_file)
-    if with_two_values:
-        return f"columns with two values: {quoted(with_two_values)}."
+        return _hint_to_transpose(two_value_columns, table.values.shape[1], has_second_file)
+    if two_value_columns:
+        return f"columns with two values: {quoted(two_value_columns)}."
     if has_second_file:
         return "no column has exactly two values."
     return "no column has exactly two values; if another file has the classes, say labels=FILE."
 
 
-def _hint_to_transpose(with_two_values: list[str], n_columns: int, has_second_file: bool) -> str:
+def _hint_to_transpose(two_value_columns: list[str], n_columns: int, has_second_file: bool) -> str:
     """The end of an error message about a table that seems to have features in rows.
 
     Parameters
     ----------
-    with_two_values : the names of the columns with two values.
+    two_value_columns : the names of the columns with two values.
     n_columns : the number of columns of the table.
     has_second_file : whether a second file was given already.
     """
@@ -88,9 +89,9 @@ def _hint_to_transpose(with_two_values: list[str], n_columns: int, has_second_fi
     # If features are in rows, columns are samples. Then no column has just two values, or most have
     # (0 and 1, if the features are indicators). If only some have, they may be labels after all,
     # and are proposed too.
-    some_but_not_most = 0 < 2 * len(with_two_values) < n_columns
+    some_but_not_most = 0 < 2 * len(two_value_columns) < n_columns
     if some_but_not_most:
-        columns = quoted(with_two_values)
+        columns = quoted(two_value_columns)
         return f"columns with two values: {columns}; if features are in rows, {remedy}."
     return f"the table seems to have features in rows; {remedy}."
 
@@ -137,11 +138,12 @@ def _names_its_rows_after_features(table: RawTable, label: str | None) -> bool:
         return False
 
     first_column = values.iloc[:, 0].astype(str).str.strip()
-    if label is not None and label.strip().lower() in set(first_column.str.lower()):
+    lowercase_words = set(first_column.str.lower())
+    if label is not None and label.strip().lower() in lowercase_words:
         return True
-    has_numbers_beside = is_numeric[1:].mean() > MOSTLY_NUMERIC
+    other_columns_are_numbers = is_numeric[1:].mean() > MOSTLY_NUMERIC
     has_more_rows = len(values) > values.shape[1]
-    return bool(has_more_rows and first_column.is_unique and has_numbers_beside)
+    return bool(has_more_rows and first_column.is_unique and other_columns_are_numbers)
 
 
 def rows_to_compare(
@@ -241,7 +243,8 @@ def read_labels(column: pd.Series, settings: TableSettings) -> Labels:
         )
     class_of_row = class_names_of_rows(column, settings)
     classes = sorted(class_of_row.unique(), key=class_order)
-    # First an error if names differ only in case: `Yes` and `yes` must not count as two classes.
+    # This raises an error if names differ only in case. It comes before the count of the classes,
+    # because `Yes` and `yes` must not count as two.
     class_of_folded_name = _classes_by_folded_name(classes, column_name)
     _check_number_of_classes(classes, column, settings)
 
@@ -267,9 +270,9 @@ def class_names_of_rows(column: pd.Series, settings: TableSettings) -> pd.Series
     numbers = pd.to_numeric(column, errors="coerce")
     is_not_number = numbers.isna()
     if is_not_number.any():
-        first = texts[is_not_number].iloc[0]
+        first_text = texts[is_not_number].iloc[0]
         raise InputError(
-            f"split_at needs numbers, but label column {str(column.name)!r} has {first!r}."
+            f"split_at needs numbers, but label column {str(column.name)!r} has {first_text!r}."
         )
     return (numbers < threshold).map({True: f"<{threshold:g}", False: f"≥{threshold:g}"})
 
@@ -347,8 +350,8 @@ def _positive_class(
 ) -> str:
     """The name of the positive class.
 
-    It is the class that the settings name; or the values at or above the limit where numbers are
-    split; or else the class chosen by names and sizes.
+    It is the class that the settings name; or, if numbers are split at a value, the class of the
+    values from there on; or else `choose_positive` chooses by the names and sizes of the classes.
 
     Parameters
     ----------
@@ -367,7 +370,8 @@ def _positive_class(
     if settings.split_at is not None:
         return classes[1]  # of `<2.5` and `≥2.5`, in this order
     sizes = [int((class_of_row == name).sum()) for name in classes]
-    return classes[choose_positive(classes, sizes)]
+    position = choose_positive(classes, sizes)
+    return classes[position]
 
 
 def _class_asked_for(asked_for: str, class_of_folded_name: dict[str, str], column: str) -> str:

@@ -55,7 +55,7 @@ class SpecialColumns:
 def find_special_columns(
     features: WideFeatures, scan: IdentifierScan, index: pd.Index
 ) -> SpecialColumns:
-    """Find the columns of a table that are no measurements: dates, subjects, names of rows.
+    """Find the columns that are no measurements: dates, subjects, and identifiers of rows.
 
     Parameters
     ----------
@@ -66,7 +66,8 @@ def find_special_columns(
     telling_names = _find_telling_names(features.names)
     # Columns named like subjects are read into memory, and kept if they hold whole numbers.
     candidates = features.frame(telling_names.subjects, index)
-    is_subject = candidates.columns.isin(subject_columns(candidates, scan.alike))
+    subject_names = subject_columns(candidates, scan.similar_counts)
+    is_subject = candidates.columns.isin(subject_names)
     return SpecialColumns(
         dates=telling_names.dates,
         subjects=telling_names.subjects[is_subject],

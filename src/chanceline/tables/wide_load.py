@@ -55,14 +55,14 @@ class _WideSamples:
     Attributes
     ----------
     features : numbers, without the columns that the user names.
-    others : the table without these columns: what is in memory describes the samples.
+    other_columns : the table without these columns: what is in memory describes the samples.
     words : the columns in memory that stand beside the features, without dates.
     labels : ±1 of shape (samples,).
     named : the columns that the settings name: the label, blocks, groups, covariates and so on.
     """
 
     features: WideFeatures
-    others: RawTable
+    other_columns: RawTable
     words: pd.DataFrame
     labels: Floats
     named: NamedColumns
@@ -70,12 +70,12 @@ class _WideSamples:
     @property
     def index(self) -> pd.Index:
         """The names of the rows."""
-        return self.others.values.index
+        return self.other_columns.values.index
 
     @property
     def text(self) -> pd.DataFrame:
         """All that is known about the samples besides the features: (samples, columns)."""
-        return pd.concat([self.others.about, self.words], axis=1)
+        return pd.concat([self.other_columns.descriptions, self.words], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +134,7 @@ def wide_dataset_of_samples(
 
     # A column that looks like subjects stops a test, if nothing did before.
     suspect = measurements.suspect
-    undeclared = samples.others.undeclared
+    undeclared = samples.other_columns.undeclared
     if suspect is not None:
         undeclared = suspect.sentence
     recipe = learn_wide_recipe(
@@ -173,21 +173,23 @@ def _describe_samples(
     settings : how the columns are to be read.
     report : collects findings; changed in place.
     """
-    # The columns that the settings name. An error in the `at_step` block says where it came up.
+    # The columns that the settings name. (`at_step` marks errors as errors about columns.)
     labels = labelled.labels
     with at_step(ReadingStep.COLUMNS):
         named, findings = find_declared_columns(labelled, settings)
     report.add(findings)
 
     # All other columns in memory: confounders, dates, and words.
-    others = labelled.table.without_columns(named.names)
-    for table in (others.about, others.values):
+    other_columns = labelled.table.without_columns(named.names)
+    for table in (other_columns.descriptions, other_columns.values):
         report.put_first(warn_of_confounders(table, labels, named.allowed_for, named.groups))
-    words, findings = without_dates(others.values, labels, named.exchange_blocks, named.groups)
+    words, findings = without_dates(
+        other_columns.values, labels, named.exchange_blocks, named.groups
+    )
     report.add([*findings, *note_left_out_text(words)])
     return _WideSamples(
         features=features.without_names(named.names),
-        others=others,
+        other_columns=other_columns,
         words=words,
         labels=labels,
         named=named,
@@ -195,8 +197,9 @@ def _describe_samples(
 
 
 def _find_measurements(samples: _WideSamples, settings: TableSettings) -> _Measurements:
-    """Leave out dates and identifiers, and find the gaps of the other features, as well as a column
-    that looks like subjects but was not declared.
+    """Leave out dates and identifiers, and find the gaps of the features that are left.
+
+    Also looks for a column that seems to hold subjects, or pairs, but was not declared.
 
     Parameters
     ----------
@@ -222,7 +225,8 @@ def _find_measurements(samples: _WideSamples, settings: TableSettings) -> _Measu
     )
     gaps = gap_scan.gaps
     if gaps is not None and measured.n_columns < features.n_columns:
-        gaps = _find_gaps(measured, samples)  # again, without the columns that are left out
+        # Count the gaps again, without the columns that are left out.
+        gaps = _find_gaps(measured, samples)
     return _Measurements(measured, gaps, suspect, findings)
 
 
@@ -244,13 +248,13 @@ def _find_suspect(
     special : the positions of the columns that may hold subjects.
     settings : `groups` says how groups were declared, if they were.
     """
-    if samples.others.undeclared:
-        return None  # a test stops anyhow, for a reason that was found while reading
+    if samples.other_columns.undeclared:
+        return None  # reading the file has shown already that a declaration is missing
     columns = SampleColumns(
         text=samples.text,
         numbers=samples.features.frame(special.perhaps_subjects, samples.index),
-        names=samples.others.sample_names,
-        names_place=samples.others.names_place,
+        names=samples.other_columns.sample_names,
+        names_place=samples.other_columns.names_place,
     )
     return find_undeclared(columns, samples.labels, samples.named, settings.groups)
 
@@ -267,15 +271,17 @@ def _look_for_traces(
     samples : all samples.
     settings : with a transform, totals of rows are not examined.
     """
-    # One pass over all columns, for counts and row totals, fills, and codes of batches.
+    # Three scans in one pass over all columns: whether they are counts, with the totals of the
+    # rows; gaps that were filled class by class; and columns of few whole numbers, which may be
+    # codes of batches.
     features = complete.features
     kept_rows = complete.kept_rows  # (samples,)
     kept_labels = samples.labels[kept_rows]
-    counts = CountScan(len(kept_labels))
+    count_scan = CountScan(len(kept_labels))
     # Columns whose gaps were filled while the table was read, without the labels, are skipped.
-    fills = ClassFillScan(kept_labels, is_known_blind=complete.had_gap)
-    few_whole = FewWholeScan()
-    scan_table(features.table, [counts, fills, few_whole])
+    fill_scan = ClassFillScan(kept_labels, is_known_blind=complete.was_filled)
+    few_whole_scan = FewWholeScan()
+    scan_table(features.table, [count_scan, fill_scan, few_whole_scan])
 
     # Rows of a group (a subject) are not independent, so that only its first kept row counts.
     is_counted = first_of_each_kept_group(samples.named.groups, kept_rows)  # (samples,)
@@ -285,18 +291,18 @@ def _look_for_traces(
 
     findings = []
     if settings.transform is None:
-        counted_totals = counts.row_totals[is_counted_of_kept]
+        counted_totals = count_scan.row_totals[is_counted_of_kept]
         findings += _look_at_depth(
-            counted_features, counted_labels, counted_totals, are_counts=counts.are_counts
+            counted_features, counted_labels, counted_totals, are_counts=count_scan.are_counts
         )
     findings += warn_of_batches_in_table(
         text=samples.text.loc[is_counted],
         features=counted_features,
-        few_whole=few_whole.columns,
+        few_whole=few_whole_scan.columns,
         labels=counted_labels,
         allowed_for=[column.loc[is_counted] for column in samples.named.allowed_for],
     )
-    return [*findings, *fills.findings(features.names)]
+    return [*findings, *fill_scan.findings(features.names)]
 
 
 def _look_at_depth(

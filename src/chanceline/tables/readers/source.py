@@ -107,7 +107,7 @@ def _tidied(table: RawTable, settings: TableSettings) -> RawTable:
     return replace(
         table,
         values=tidy_cells(table.values, settings.na),
-        about=tidy_cells(table.about, settings.na),
+        descriptions=tidy_cells(table.descriptions, settings.na),
     )
 
 

@@ -50,24 +50,23 @@ def read_text(text: str, name: str, settings: TableSettings) -> CellGrid:
     # or one with one field less than the rows.
     names, rows_text = _split_header(table_text, head, separator, n_header)
 
-    # The options of pandas.
-    commas_are_decimal = settings.decimal == ","
-    if settings.decimal is None:
-        commas_are_decimal = has_decimal_commas(head, separator)
+    # Read the rows below the header.
+    decimal = settings.decimal
+    if decimal is None:
+        decimal = "," if has_decimal_commas(head, separator) else "."
     options: dict[str, Any] = {
         "sep": separator,
-        "decimal": "," if commas_are_decimal else ".",
+        "decimal": decimal,
         "na_values": list(settings.na),
         "skipinitialspace": separator != WHITE_SPACE,
     }
     if names is not None:
         # Pandas needs to know how many fields a row has. Columns are numbered, as names may repeat.
         options["names"] = range(len(names))
-
     n_comment_lines = text.count("\n") - table_text.count("\n")
     n_lines_above = n_comment_lines + n_header
     cells = _read_numbered_rows(rows_text, name, n_lines_above, options)
-    if commas_are_decimal:
+    if decimal == ",":
         _commas_to_points(cells)
     return CellGrid(names, cells)
 
