@@ -64,9 +64,9 @@ def run(
     n_new = 0
     with Store(path, write=True) as results:
         finished_ids = results.finished()
-        n_known = sum(task.id in finished_ids for task in plan.tasks)  # from earlier runs
-        if not quiet and n_known < n_tasks:
-            say(f"{plan}; {n_known} already in {path}.")
+        n_earlier = sum(task.id in finished_ids for task in plan.tasks)  # finished in earlier runs
+        if not quiet and n_earlier < n_tasks:
+            say(f"{plan}; {n_earlier} already in {path}.")
         # `iter_run` runs the tasks that are not in the store, and saves each result before it
         # yields. Ctrl-C ends the loop, and saved results stay.
         with (
@@ -77,14 +77,14 @@ def run(
             for _ in iter_run(plan.tasks, n_jobs=jobs, store=results, batch=plan.batch):
                 n_new += 1
                 if progress is not None:
-                    progress(n_known + n_new, n_tasks)
+                    progress(n_earlier + n_new, n_tasks)
 
     record = {
         "sweep": plan.name,
         "store": str(path),
         "tasks": n_tasks,
         "new": n_new,
-        "left": n_tasks - n_known - n_new,
+        "left": n_tasks - n_earlier - n_new,
     }
     report_run(record, quiet=quiet, json=json)
 
@@ -187,12 +187,15 @@ def merge(
 
     # Read all sources before the target is opened: if a source is refused, not even an empty target
     # is made.
-    records = [record for source in sources for record in Store(source).records()]
+    results = []
+    for source in sources:
+        results.extend(Store(source).records())
     with Store(target, write=True) as target_store:
-        n_new = target_store.add(records)
+        n_new = target_store.add(results)
         n_results = len(target_store)
     record = {"store": str(target), "new": n_new, "results": n_results}
-    print_answer(record, f"{n_new} new results in {target}, {n_results} in all", json, tell=say)
+    sentence = f"{n_new} new results in {target}, {n_results} in all"
+    print_answer(record, sentence, json, tell=say)
 
 
 @sweep_commands.command()

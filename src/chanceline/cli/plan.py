@@ -89,7 +89,7 @@ def describe_bound(bound: Bound, errors: int, null: str) -> str:
     from chanceline.chance import format_p
 
     lines = [str(bound)]
-    if bound.log10_p == 0:  # p ≤ 1 says nothing
+    if bound.log10_p == 0:  # the bound is p ≤ 1, which says nothing
         lines.append(
             "The bound is silent here: only a permutation test of the data can tell "
             "(chanceline test)."
@@ -102,14 +102,14 @@ def describe_bound(bound: Bound, errors: int, null: str) -> str:
     null_in_words = "fair coin (wrong for unbalanced classes)"
     if null == "fixed":
         null_in_words = "fixed class sizes"
-    union = f"union bound at M = {bound.n_selected}: {bound.log10_union:+.4f}"
-    bound_smallest_at = (
+    union_bound = f"union bound at M = {bound.n_selected}: {bound.log10_union:+.4f}"
+    place_of_smallest = (
         f"{bound.best_size} features, dimension {bound.dimension}, count: {bound.form}"
     )
     lines += [
-        f"  log10 p        {bound.log10_p:.4f}   ({union})",
+        f"  log10 p        {bound.log10_p:.4f}   ({union_bound})",
         f"  null           {null_in_words}",
-        f"  smallest at    {bound_smallest_at}",
+        f"  smallest at    {place_of_smallest}",
         f"  supports       10^{bound.log10_supports:.2f}",
     ]
     return "\n".join(lines)
@@ -367,14 +367,14 @@ def answer_samples_needed(
     print_answer(record, text, json)
 
 
-def size_in_noise(
+def theory_size_in_noise(
     n_samples: int, n_features: int, positives: int | None, options: PlanOptions
 ) -> ChanceSize | None:
-    """How many features the best rule needs for labels that ignore the features, by theory.
+    """By theory, how many features the best rule needs to separate labels drawn at random.
 
-    The table has `n_samples` × `n_features` independent features, and `positives` samples in one
-    class (None for half of them). `options` says how many errors the rule may make and whether it
-    has an intercept. Returns None if the theory has no answer.
+    The table has `n_samples` samples and `n_features` independent features, and `positives` samples
+    in one class (None for half of them). `options` says how many errors the rule may make and
+    whether it has an intercept. Returns None if the theory has no answer.
     """
     # With errors the replica-symmetric equations have no solution for some sizes.
     with contextlib.suppress(ConvergenceError):
@@ -406,7 +406,7 @@ def answer_largest(
         null=options.null,
         intercept=options.intercept,
     )
-    noise_size = size_in_noise(n_samples, n_features, positives, options)
+    noise_size = theory_size_in_noise(n_samples, n_features, positives, options)
     lines = lines_of_largest(feature_plan, n_samples, n_features, options.level)
     if noise_size is not None:
         lines.append(f"For comparison: {noise_size.in_words()} (theory, for orientation).")

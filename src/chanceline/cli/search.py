@@ -249,7 +249,7 @@ def read_random_parameters(text: str) -> tuple[int, dict[str, Any]]:
     try:
         for assignment in text.split(","):
             name, _, value_text = assignment.strip().partition("=")
-            convert = RANDOM_PARAMETERS[name]  # such as int or float
+            convert = RANDOM_PARAMETERS[name]  # int, float or str
             values[name] = convert(value_text)
         n_features = values.pop("N")
     except (KeyError, ValueError):  # an unknown name, a value that is no number, or no N
@@ -309,7 +309,8 @@ def describe_outcome(outcome: SearchOutcome, problem: SearchData) -> str:
     effort = f"{outcome.method}, seed {outcome.seed}, {outcome.iterations} iterations"
     if outcome.proof_size:
         effort += f", a proof of {outcome.proof_size} nodes"
-    return f"{outcome.summary()}\n{wrapped_formula}\n  {effort}; margin {outcome.margin:.3g}"
+    last_line = f"  {effort}; margin {outcome.margin:.3g}"
+    return f"{outcome.summary()}\n{wrapped_formula}\n{last_line}"
 
 
 def write_rule(path: Path, outcome: SearchOutcome, features: Sequence[str]) -> None:
