@@ -187,7 +187,7 @@ def merge(
 
     # Read all sources before the target is opened: if a source is refused, not even an empty target
     # is made.
-    results = []
+    results: list[Any] = []
     for source in sources:
         results.extend(Store(source).records())
     with Store(target, write=True) as target_store:

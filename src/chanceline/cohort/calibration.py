@@ -91,7 +91,7 @@ def count_pvalue(probabilities: Floats, n_positive: int) -> float:
 
     Parameters
     ----------
-    probabilities : of every sample, (samples,)
+    probabilities : that a sample is positive, for every sample, (samples,)
     n_positive : how many samples are positive
     """
     law = poisson_binomial_law(probabilities)

@@ -84,7 +84,7 @@ class ConfirmationUnits:
 
     Attributes
     ----------
-    scores : of every unit, the mean of its rows, (units,).
+    scores : the score of every unit, which is the mean score of its rows, (units,).
     is_positive : which units are positive, (units,).
     block_of_unit : numbers of the blocks or pairs, (units,).
     are_paired : whether blocks are pairs.

@@ -99,7 +99,7 @@ def read_new_labels(
         column=column,
         is_compared=is_positive | is_negative,
         is_positive=is_positive,
-        findings=tuple(_about_rows_left_out(is_labelled, is_other)),
+        findings=tuple(_note_rows_left_out(is_labelled, is_other)),
     )
 
 
@@ -131,7 +131,7 @@ def _require_class(column: pd.Series, is_class: Bools, name: str) -> None:
         )
 
 
-def _about_rows_left_out(is_labelled: Bools, is_other: Bools) -> list[Finding]:
+def _note_rows_left_out(is_labelled: Bools, is_other: Bools) -> list[Finding]:
     """Notes about rows without a label, and of other classes."""
     findings = []
     n_unlabelled = int(np.count_nonzero(~is_labelled))

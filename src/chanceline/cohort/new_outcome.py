@@ -44,8 +44,8 @@ class NewOutcome(NamedTuple):
 
     Attributes
     ----------
-    outcome : of these rows.
-    columns : as they are written there.
+    outcome : the outcome of these rows.
+    columns : the columns of the outcome, as they are written in these rows.
     is_filled : which rows of the table they are, (rows,).
     """
 
@@ -91,7 +91,7 @@ def _filled_rows(table: NewTable, columns: dict[str, pd.Series]) -> Bools:
     Parameters
     ----------
     table : new samples.
-    columns : of the outcome, by their role.
+    columns : the columns of the outcome, by their role.
     """
     is_filled = np.ones(len(table.raw.values), dtype=bool)
     for role, column in columns.items():

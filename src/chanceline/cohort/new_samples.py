@@ -40,7 +40,7 @@ class NewTable:
 
     Attributes
     ----------
-    raw : its cells.
+    raw : the cells of the table.
     source : what it is called.
     roles : how blocks, groups and pairs are declared, by role: as for the table tested, unless the
         user said something else.
@@ -119,8 +119,8 @@ def read_new_table(
     # A second file (`labels`) may hold further columns about the samples.
     if settings.labels is not None:
         second_file = Path(settings.labels)
-        raw, findings_of_second_file = attach_second_file(raw, second_file, settings)
-        findings += findings_of_second_file
+        raw, second_file_findings = attach_second_file(raw, second_file, settings)
+        findings += second_file_findings
     return NewTable(
         raw=raw,
         source=source_name(data),
@@ -197,8 +197,8 @@ def new_samples(table: NewTable, rule: FixedRule, inputs: RuleInputs) -> NewSamp
     compared_numbers = untransformed
     if recipe.looks_at_rows:
         compared_numbers = rule_columns
-    unit_findings = _about_units(compared_numbers, rule.features, inputs)
-    gap_findings = _about_gaps(is_complete, columns)
+    unit_findings = _warn_of_other_units(compared_numbers, rule.features, inputs)
+    gap_findings = _warn_of_gaps(is_complete, columns)
     blocks, block_findings = _blocks_of_samples(table, rule, is_complete)
     return NewSamples(
         columns=rule_columns,
@@ -232,7 +232,7 @@ def _complete_rows(features: Floats, covariates: Mapping[str, pd.Series], source
     Parameters
     ----------
     features : NaN in gaps, (rows, features).
-    covariates : by name.
+    covariates : the columns of the covariates, by name.
     source : what the sentence calls the table.
     """
     is_complete = np.all(np.isfinite(features), axis=1)
@@ -245,14 +245,16 @@ def _complete_rows(features: Floats, covariates: Mapping[str, pd.Series], source
     return is_complete
 
 
-def _about_units(compared: Floats, names: Sequence[str], inputs: RuleInputs) -> list[Finding]:
+def _warn_of_other_units(
+    compared: Floats, names: Sequence[str], inputs: RuleInputs
+) -> list[Finding]:
     """A warning of features that seem to have other units; see `units`."""
     if not names:
         return []
     return units_findings(moved_columns(compared, names, inputs.ranges), len(names))
 
 
-def _about_gaps(is_complete: Bools, columns: Mapping[str, pd.Series]) -> list[Finding]:
+def _warn_of_gaps(is_complete: Bools, columns: Mapping[str, pd.Series]) -> list[Finding]:
     """A warning of rows that are left out because of gaps, with columns that have some."""
     n_left_out = int(np.count_nonzero(~is_complete))
     if n_left_out == 0:

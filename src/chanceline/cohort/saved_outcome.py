@@ -192,7 +192,7 @@ class SavedOutcome(Result):
         Returns
         -------
         table : the rows that have an outcome.
-        outcome : of these rows.
+        outcome : the outcome of these rows.
         """
         self._refuse_other_columns(named_columns)
         column_names = named_columns.with_defaults(self.columns)

@@ -88,7 +88,7 @@ class SavedRule:
         columns : the features of the rule, (samples, features).
         covariates : one value for each sample, by name.
         blocks : the block of every sample; None if nothing is known about them.
-        means : of the features in the table tested, (features,).
+        means : the means of the features in the table tested, (features,).
         """
         scores = columns @ self.weights
         if self.encoder.covariates:

@@ -128,8 +128,8 @@ class GapScan:
         self._is_compared = first_of_each_group(groups, len(labels))
         self._compared_labels = labels[self._is_compared]
         self._compared_counts: list[MarkCounts] = []
-        self._of_rows = np.zeros(len(labels), dtype=np.int64)
-        self._of_columns: list[Ints] = []
+        self._n_in_rows = np.zeros(len(labels), dtype=np.int64)
+        self._n_in_columns: list[Ints] = []
         self._first_place: Place | None = None
         self._has_infinite = False
 
@@ -163,8 +163,8 @@ class GapScan:
         )
 
     def keep(self, start: int, seen: GapsInColumns) -> None:
-        self._of_rows += seen.n_in_rows
-        self._of_columns.append(seen.n_in_columns)
+        self._n_in_rows += seen.n_in_rows
+        self._n_in_columns.append(seen.n_in_columns)
         self._compared_counts.append(seen.compared_counts)
         self._first_place = self._first_place or seen.first_place
         self._has_infinite = self._has_infinite or seen.has_infinite
@@ -181,8 +181,8 @@ class GapScan:
         if self._has_infinite:
             kind = "missing or infinite values"
         return Gaps(
-            n_in_rows=self._of_rows,
-            n_in_columns=np.concatenate(self._of_columns),
+            n_in_rows=self._n_in_rows,
+            n_in_columns=np.concatenate(self._n_in_columns),
             compared_counts=join_counts(self._compared_counts),
             compared_labels=self._compared_labels,
             first_place=self._first_place,

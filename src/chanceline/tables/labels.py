@@ -26,7 +26,7 @@ LARGEST_SHARE_OF_CLASSES = 0.5
 
 
 def find_label_column(table: RawTable, name: str | None) -> pd.Series:
-    """The column of the label; a missing one is an error, which proposes columns.
+    """Find the column of the label; if there is none, an error proposes columns.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def _hint_at_label(table: RawTable, name: str | None) -> str:
         *_columns_with_two_values(table.descriptions),
         *_columns_with_two_values(table.values),
     ]
-    if _names_its_rows_after_features(table, name):
+    if _seems_to_have_features_in_rows(table, name):
         return _hint_to_transpose(two_value_columns, table.values.shape[1], has_second_file)
     if two_value_columns:
         return f"columns with two values: {quoted(two_value_columns)}."
@@ -114,14 +114,15 @@ def _columns_with_two_values(frame: pd.DataFrame) -> list[str]:
     return [*words, *numbers]
 
 
-def _names_its_rows_after_features(table: RawTable, label: str | None) -> bool:
-    """Whether the first column of a table seems to hold names of features, so that features are in
-    rows and the table should be transposed.
+def _seems_to_have_features_in_rows(table: RawTable, label: str | None) -> bool:
+    """Whether a table seems to have features in rows, so that it should be transposed.
 
-    That is so if the first column holds words, and
+    Then its first column would hold the names of the features. It seems so if the first column
+    holds words, and
 
-    - one of them is the name of the label;
-    - or all are different, most other columns are numbers, and there are more rows than columns.
+    - one of the words is the name of the label;
+    - or all words are different, most other columns are numbers, and there are more rows than
+      columns.
 
     Parameters
     ----------
@@ -172,10 +173,11 @@ def rows_to_compare(
         return is_labelled, findings
 
     # As objects, because a column of the type `category` may have categories without any row.
-    labelled = column[is_labelled].astype(object)
-    is_wanted = _has_one_of(labelled, settings.classes)  # (labelled rows,)
+    labels = column[is_labelled].astype(object)
+    is_wanted = _has_one_of(labels, settings.classes)  # (labelled rows,)
     if not is_wanted.all():
-        findings.append(_note_other_classes(labelled[~is_wanted]))
+        other_labels = labels[~is_wanted]
+        findings.append(_note_other_classes(other_labels))
     is_compared = is_labelled.copy()  # (samples,)
     is_compared[is_labelled] = is_wanted
     return is_compared, findings
@@ -227,8 +229,10 @@ class Labels:
 
 
 def read_labels(column: pd.Series, settings: TableSettings) -> Labels:
-    """Labels ±1 from a column without gaps (`chanceline.tables.classes` says which class is
-    positive).
+    """Turn a column of classes, without gaps, into labels: +1 for the positive class, else −1.
+
+    If the settings do not say which class is positive, `chanceline.tables.classes` decides by the
+    names and sizes of the classes.
 
     Parameters
     ----------
@@ -248,13 +252,13 @@ def read_labels(column: pd.Series, settings: TableSettings) -> Labels:
     class_of_folded_name = _classes_by_folded_name(classes, column_name)
     _check_number_of_classes(classes, column, settings)
 
-    positive = _positive_class(class_of_row, class_of_folded_name, column_name, settings)
-    signs = np.where(class_of_row.to_numpy() == positive, 1.0, -1.0)
-    negatives = [name for name in classes if name != positive]
-    if len(negatives) == 1:
-        return Labels(signs, (negatives[0], positive), findings=[])
-    note = Finding.note(f"class {positive!r} is set against all {len(negatives)} others.")
-    return Labels(signs, ("others", positive), findings=[note])
+    positive_class = _positive_class(class_of_row, class_of_folded_name, column_name, settings)
+    signs = np.where(class_of_row.to_numpy() == positive_class, 1.0, -1.0)
+    other_classes = [name for name in classes if name != positive_class]
+    if len(other_classes) == 1:
+        return Labels(signs, (other_classes[0], positive_class), findings=[])
+    note = f"class {positive_class!r} is set against all {len(other_classes)} others."
+    return Labels(signs, ("others", positive_class), findings=[Finding.note(note)])
 
 
 def class_names_of_rows(column: pd.Series, settings: TableSettings) -> pd.Series:
@@ -274,7 +278,8 @@ def class_names_of_rows(column: pd.Series, settings: TableSettings) -> pd.Series
         raise InputError(
             f"split_at needs numbers, but label column {str(column.name)!r} has {first_text!r}."
         )
-    return (numbers < threshold).map({True: f"<{threshold:g}", False: f"≥{threshold:g}"})
+    is_below = numbers < threshold
+    return is_below.map({True: f"<{threshold:g}", False: f"≥{threshold:g}"})
 
 
 def class_order(name: str) -> tuple[int, float, str]:
@@ -296,7 +301,7 @@ def _classes_by_folded_name(classes: list[str], column: str) -> dict[str, str]:
     """
     class_of_folded_name: dict[str, str] = {}
     for name in classes:
-        # The class that was found first under this folded name; `name` itself if it is new.
+        # The first class with this folded name: `name` itself unless there was one before.
         first_name = class_of_folded_name.setdefault(folded_name(name), name)
         if first_name != name:
             raise InputError(

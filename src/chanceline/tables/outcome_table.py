@@ -202,7 +202,7 @@ def kind_of_outcome(table: RawTable, names: OutcomeNames, settings: TableSetting
 
 
 def _rows_of_label(table: RawTable, names: OutcomeNames, settings: TableSettings) -> _OutcomeRows:
-    """The rows that have a label, and the kind of the label: two classes, several, or a number.
+    """Keep the rows that have a label, and decide its kind: two classes, several, or a number.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def _rows_of_label(table: RawTable, names: OutcomeNames, settings: TableSettings
     """
     label_name = None if names.label is None else str(names.label)
     column = find_label_column(table, label_name)
-    is_compared, about_rows = rows_to_compare(column, settings)
+    is_compared, row_findings = rows_to_compare(column, settings)
     compared_labels = column.loc[is_compared]
     # If no row has a label, its kind cannot be seen. Then the reader of two classes is to raise the
     # error.
@@ -223,12 +223,12 @@ def _rows_of_label(table: RawTable, names: OutcomeNames, settings: TableSettings
         table=table.with_rows(is_compared),
         columns=(compared_labels,),
         kind=kind,
-        findings=[*table.findings, *about_rows],
+        findings=[*table.findings, *row_findings],
     )
 
 
 def _survival_rows(table: RawTable, time: str, event: str, settings: TableSettings) -> _OutcomeRows:
-    """The rows with a time and an event. Rows without them are an error, or left out.
+    """Keep the rows with a time and an event. Rows without them are an error, or left out.
 
     Parameters
     ----------
@@ -283,17 +283,17 @@ def _make_outcome_table(rows: _OutcomeRows, source: str, settings: TableSettings
 
     Parameters
     ----------
-    rows : to compare.
+    rows : the rows to compare, with their outcome.
     source : the name of the table.
     settings : how its columns are to be reading.
     """
     halves = two_halves(rows.columns[0])
     with at_step(ReadingStep.COLUMNS):
-        named = _named_columns(rows, halves, settings)
+        named_columns = _named_columns(rows, halves, settings)
     # A very wide table of another outcome than two classes is read whole.
     table = rows.table.in_memory()
     outcome_names = [column.name for column in rows.columns]
-    other_columns = table.without_columns([*named.names, *outcome_names])
+    other_columns = table.without_columns([*named_columns.names, *outcome_names])
     two_class_labels = [halves]
     if rows.kind is OutcomeKind.CLASSES:
         two_class_labels = one_against_others(rows.columns[0])
@@ -302,20 +302,20 @@ def _make_outcome_table(rows: _OutcomeRows, source: str, settings: TableSettings
         confounders += warn_of_outcome_confounders(
             columns,
             two_class_labels,
-            named.allowed_for,
-            groups=named.groups,
+            named_columns.allowed_for,
+            groups=named_columns.groups,
             # Residuals of classes, and of times with their events, cannot be exchanged.
             adjusts_for_numbers=rows.kind is OutcomeKind.NUMBER,
         )
     reading = read_features(
-        other_columns, halves, _with_known_rows(named, rows.kind, halves), settings
+        other_columns, halves, _with_known_rows(named_columns, rows.kind, halves), settings
     )
     if reading.features.shape[1] == 0:
         error = InputError(f"{source} has no numeric feature column left besides the outcome.")
         error.step = ReadingStep.COLUMNS
         raise error
     with at_step(ReadingStep.GAPS):
-        complete = without_gaps(reading.features, halves, settings.missing, named.groups)
+        complete = without_gaps(reading.features, halves, settings.missing, named_columns.groups)
     findings = [*rows.findings, *reading.findings, *complete.findings]
     X = np.ascontiguousarray(complete.features.to_numpy(dtype=np.float64))
     recipe = learn_recipe(
@@ -327,14 +327,16 @@ def _make_outcome_table(rows: _OutcomeRows, source: str, settings: TableSettings
     )
     if settings.transform is not None:
         with at_step(ReadingStep.UNITS):
-            X, about_transform = transform_table(X, settings.transform, complete.features.columns)
-        findings += about_transform
+            X, transform_findings = transform_table(
+                X, settings.transform, complete.features.columns
+            )
+        findings += transform_findings
     return OutcomeTable(
         X=X,
         feature_names=tuple(str(name) for name in complete.features.columns),
         kind=rows.kind,
         outcome=tuple(column.loc[complete.kept_rows] for column in rows.columns),
-        **named.arrays(complete.kept_rows),
+        **named_columns.arrays(complete.kept_rows),
         undeclared=reading.undeclared,
         proposed=reading.proposed,
         source=source,
@@ -397,7 +399,9 @@ def _named_columns(rows: _OutcomeRows, halves: Floats, settings: TableSettings) 
     return find_named_columns(rows.table, rows.columns[0], roles, settings)
 
 
-def _with_known_rows(named: NamedColumns, kind: OutcomeKind, halves: Floats) -> NamedColumns:
+def _with_known_rows(
+    named_columns: NamedColumns, kind: OutcomeKind, halves: Floats
+) -> NamedColumns:
     """The columns that the settings name, with a label for the search for undeclared subjects.
 
     That search ignores columns that divide the rows as the label does. This is right for classes.
@@ -406,13 +410,16 @@ def _with_known_rows(named: NamedColumns, kind: OutcomeKind, halves: Floats) -> 
 
     Parameters
     ----------
-    named : the columns that the settings name: the label, blocks, groups, covariates and so on.
+    named_columns : the columns that the settings name: the label, blocks, groups, covariates and
+        so on.
     kind : what the outcome is taken for.
     halves : ±1 of shape (samples,).
     """
     if kind is OutcomeKind.CLASSES:
-        return named
-    return replace(named, label=pd.Series(halves, index=named.label.index, name=named.label.name))
+        return named_columns
+    label = named_columns.label
+    half_label = pd.Series(halves, index=label.index, name=label.name)
+    return replace(named_columns, label=half_label)
 
 
 def two_halves(outcome: pd.Series) -> Floats:

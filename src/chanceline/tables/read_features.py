@@ -44,7 +44,7 @@ class ReadFeatures(NamedTuple):
 
 
 def read_features(
-    other_columns: RawTable, labels: Floats, named: NamedColumns, settings: TableSettings
+    other_columns: RawTable, labels: Floats, named_columns: NamedColumns, settings: TableSettings
 ) -> ReadFeatures:
     """Turn columns into numeric features, without dates and identifiers.
 
@@ -54,7 +54,8 @@ def read_features(
     ----------
     other_columns : the table without the columns that the settings name (label, groups, …).
     labels : ±1 of shape (samples,), used only for checks.
-    named : the columns that the settings name: the label, blocks, groups, covariates and so on.
+    named_columns : the columns that the settings name: the label, blocks, groups, covariates and
+        so on.
     settings : how the columns are to be read.
     """
     # Leave out dates. They are compared between the classes within blocks or pairs, if there are
@@ -62,13 +63,17 @@ def read_features(
     findings: list[Finding] = []
     columns = other_columns.values
     if not settings.keep_identifiers:
-        columns, about_dates = without_dates(columns, labels, named.exchange_blocks, named.groups)
-        findings += about_dates
+        columns, date_findings = without_dates(
+            columns, labels, named_columns.exchange_blocks, named_columns.groups
+        )
+        findings += date_findings
 
     # Turn columns into numbers. (`at_step` marks errors as errors about cells.)
     with at_step(ReadingStep.CELLS):
-        features, about_features = numeric_features(columns, labels, settings, named.groups)
-    findings += about_features
+        features, feature_findings = numeric_features(
+            columns, labels, settings, named_columns.groups
+        )
+    findings += feature_findings
 
     # Look for undeclared subjects and pairs, unless reading the file has shown already that a
     # declaration is missing. Identifiers may name the subjects, and are therefore left out only
@@ -77,15 +82,15 @@ def read_features(
     undeclared = other_columns.undeclared
     suspect = None
     if not undeclared:
-        suspect = find_undeclared(sample_columns, labels, named, settings.groups)
+        suspect = find_undeclared(sample_columns, labels, named_columns, settings.groups)
     if suspect is not None:
         undeclared = suspect.sentence
 
     if not settings.keep_identifiers:
-        features, about_identifiers = without_identifiers(
-            features, labels, named.exchange_blocks, named.groups
+        features, identifier_findings = without_identifiers(
+            features, labels, named_columns.exchange_blocks, named_columns.groups
         )
-        findings += about_identifiers
+        findings += identifier_findings
     return ReadFeatures(
         written_columns=columns,
         features=features,

@@ -112,7 +112,7 @@ def without_special_columns(
     features: WideFeatures,
     special: SpecialColumns,
     labels: Floats,
-    named: NamedColumns,
+    named_columns: NamedColumns,
     index: pd.Index,
 ) -> tuple[WideFeatures, list[Finding]]:
     """The features that are no dates and no identifiers, and findings about those left out.
@@ -122,14 +122,20 @@ def without_special_columns(
     features : all columns, which are not in memory.
     special : the positions of dates, subjects and identifiers among these columns.
     labels : ±1 of shape (samples,), used only for warnings.
-    named : the columns that the settings name: the label, blocks, groups, covariates and so on.
+    named_columns : the columns that the settings name: the label, blocks, groups, covariates and
+        so on.
     index : the names of the rows, (samples,).
     """
     _, findings = without_dates(
-        features.frame(special.dates, index), labels, named.exchange_blocks, named.groups
+        features.frame(special.dates, index),
+        labels,
+        named_columns.exchange_blocks,
+        named_columns.groups,
     )
     if len(special.identifiers) > 0:
         identifiers = features.frame(special.identifiers, index)
-        findings += note_identifiers(identifiers, labels, named.exchange_blocks, named.groups)
+        findings += note_identifiers(
+            identifiers, labels, named_columns.exchange_blocks, named_columns.groups
+        )
     left_out = np.union1d(special.dates, special.identifiers)
     return features.without_columns(left_out), findings

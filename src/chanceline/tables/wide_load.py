@@ -58,14 +58,15 @@ class _WideSamples:
     other_columns : the table without these columns: what is in memory describes the samples.
     words : the columns in memory that stand beside the features, without dates.
     labels : ±1 of shape (samples,).
-    named : the columns that the settings name: the label, blocks, groups, covariates and so on.
+    named_columns : the columns that the settings name: the label, blocks, groups, covariates and
+        so on.
     """
 
     features: WideFeatures
     other_columns: RawTable
     words: pd.DataFrame
     labels: Floats
-    named: NamedColumns
+    named_columns: NamedColumns
 
     @property
     def index(self) -> pd.Index:
@@ -85,7 +86,7 @@ class _Measurements:
     Attributes
     ----------
     features : perhaps with gaps.
-    gaps : theirs; None if there are none.
+    gaps : the gaps of these features; None if there are none.
     suspect : a column that looks like subjects or pairs; None if none does.
     findings : what was left out.
     """
@@ -112,7 +113,7 @@ def wide_dataset_of_samples(
     report = TableReport()
     report.add(labelled.findings)
     samples = _describe_samples(labelled, features, settings, report)
-    label_name = str(samples.named.label.name)
+    label_name = str(samples.named_columns.label.name)
     measurements = _find_measurements(samples, settings)
     report.add(measurements.findings)
     with at_step(ReadingStep.COLUMNS):
@@ -149,7 +150,7 @@ def wide_dataset_of_samples(
         y=samples.labels[complete.kept_rows],
         feature_names=transformed.features.names,
         classes=labelled.classes,
-        **samples.named.arrays(complete.kept_rows),
+        **samples.named_columns.arrays(complete.kept_rows),
         undeclared=undeclared,
         proposed=proposed_declaration(suspect),
         source=source,
@@ -176,23 +177,26 @@ def _describe_samples(
     # The columns that the settings name. (`at_step` marks errors as errors about columns.)
     labels = labelled.labels
     with at_step(ReadingStep.COLUMNS):
-        named, findings = find_declared_columns(labelled, settings)
+        named_columns, findings = find_declared_columns(labelled, settings)
     report.add(findings)
 
     # All other columns in memory: confounders, dates, and words.
-    other_columns = labelled.table.without_columns(named.names)
+    other_columns = labelled.table.without_columns(named_columns.names)
     for table in (other_columns.descriptions, other_columns.values):
-        report.put_first(warn_of_confounders(table, labels, named.allowed_for, named.groups))
+        confounder_findings = warn_of_confounders(
+            table, labels, named_columns.allowed_for, named_columns.groups
+        )
+        report.put_first(confounder_findings)
     words, findings = without_dates(
-        other_columns.values, labels, named.exchange_blocks, named.groups
+        other_columns.values, labels, named_columns.exchange_blocks, named_columns.groups
     )
     report.add([*findings, *note_left_out_text(words)])
     return _WideSamples(
-        features=features.without_names(named.names),
+        features=features.without_names(named_columns.names),
         other_columns=other_columns,
         words=words,
         labels=labels,
-        named=named,
+        named_columns=named_columns,
     )
 
 
@@ -208,7 +212,7 @@ def _find_measurements(samples: _WideSamples, settings: TableSettings) -> _Measu
     """
     # One pass over all columns, for gaps and identifiers.
     features = samples.features
-    gap_scan = GapScan(samples.labels, samples.named.groups)
+    gap_scan = GapScan(samples.labels, samples.named_columns.groups)
     identifier_scan = IdentifierScan(features.names)
     scan_table(features.table, [gap_scan, identifier_scan])
     special = find_special_columns(features, identifier_scan, samples.index)
@@ -220,7 +224,7 @@ def _find_measurements(samples: _WideSamples, settings: TableSettings) -> _Measu
         features,
         special,
         labels=samples.labels,
-        named=samples.named,
+        named_columns=samples.named_columns,
         index=samples.index,
     )
     gaps = gap_scan.gaps
@@ -232,7 +236,7 @@ def _find_measurements(samples: _WideSamples, settings: TableSettings) -> _Measu
 
 def _find_gaps(features: WideFeatures, samples: _WideSamples) -> Gaps | None:
     """The gaps of the features, by one pass over them; None if there are none."""
-    gap_scan = GapScan(samples.labels, samples.named.groups)
+    gap_scan = GapScan(samples.labels, samples.named_columns.groups)
     scan_table(features.table, [gap_scan])
     return gap_scan.gaps
 
@@ -256,7 +260,7 @@ def _find_suspect(
         names=samples.other_columns.sample_names,
         names_place=samples.other_columns.names_place,
     )
-    return find_undeclared(columns, samples.labels, samples.named, settings.groups)
+    return find_undeclared(columns, samples.labels, samples.named_columns, settings.groups)
 
 
 def _look_for_traces(
@@ -284,7 +288,7 @@ def _look_for_traces(
     scan_table(features.table, [count_scan, fill_scan, few_whole_scan])
 
     # Rows of a group (a subject) are not independent, so that only its first kept row counts.
-    is_counted = first_of_each_kept_group(samples.named.groups, kept_rows)  # (samples,)
+    is_counted = first_of_each_kept_group(samples.named_columns.groups, kept_rows)  # (samples,)
     is_counted_of_kept = is_counted[kept_rows]  # (kept rows,)
     counted_labels = samples.labels[is_counted]
     counted_features = features.with_rows(is_counted_of_kept)
@@ -300,7 +304,7 @@ def _look_for_traces(
         features=counted_features,
         few_whole=few_whole_scan.columns,
         labels=counted_labels,
-        allowed_for=[column.loc[is_counted] for column in samples.named.allowed_for],
+        allowed_for=[column.loc[is_counted] for column in samples.named_columns.allowed_for],
     )
     return [*findings, *fill_scan.findings(features.names)]
 

@@ -80,10 +80,11 @@ def transposed_table(table: pd.DataFrame, source: str) -> RawTable:
         perhaps among columns that describe the features.
     source : the name of the table, for messages.
     """
-    feature_names = ["" if pd.isna(name) else str(name) for name in table.iloc[:, 0]]
+    first_column = table.iloc[:, 0]
+    feature_names = ["" if pd.isna(name) else str(name) for name in first_column]
     features, findings = unique_names(feature_names)
-    written = table.iloc[:, 1:]  # (features, samples)
-    numbers = written.apply(pd.to_numeric, errors="coerce")
+    written = table.iloc[:, 1:]  # the cells as they are in the file, (features, samples)
+    numbers = written.apply(pd.to_numeric, errors="coerce")  # NaN for words and gaps
     is_word = (numbers.isna() & written.notna()).to_numpy()
 
     # Leave out the columns that describe the features.
@@ -101,13 +102,14 @@ def transposed_table(table: pd.DataFrame, source: str) -> RawTable:
         is_word = is_word[:, ~is_description]
 
     # Transpose the numbers.
-    ids = [str(name) for name in written.columns]
+    sample_names = [str(name) for name in written.columns]
     transposed = numbers.to_numpy(dtype=float, na_value=np.nan).T  # (samples, features)
-    values = pd.DataFrame(transposed, columns=features, index=ids)
+    values = pd.DataFrame(transposed, columns=features, index=sample_names)
 
     # Features with words, or with numbers that floats would round, stay as they are written.
     stays_as_written = np.any(is_word, axis=1)  # (features,)
     stays_as_written[inexact_columns(values)] = True
-    for j in np.flatnonzero(stays_as_written):
-        values[features[j]] = written.iloc[j].to_numpy()
-    return RawTable(values, header_ids=ids, index_name="samples", findings=tuple(findings))
+    for row_in_written in np.flatnonzero(stays_as_written):
+        feature = features[row_in_written]
+        values[feature] = written.iloc[row_in_written].to_numpy()
+    return RawTable(values, header_ids=sample_names, index_name="samples", findings=tuple(findings))
