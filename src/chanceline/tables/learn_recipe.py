@@ -49,11 +49,11 @@ def learn_recipe(
     # With a transform the recipe needs two things more: the number that is added to every value
     # before logarithms (0 if none is), and the values before the transform.
     transform = settings.transform or "none"
-    untransformed = None
+    values_before_transform = None
     added = 0.0
     if transform != "none":
-        untransformed = complete_features.to_numpy(dtype=np.float64)
-        added = added_to_values(untransformed, transform)
+        values_before_transform = complete_features.to_numpy(dtype=np.float64)
+        added = added_to_values(values_before_transform, transform)
     return TableRecipe(
         columns=_learn_columns(written_columns, features, complete_features.columns, settings),
         transform=transform,
@@ -65,7 +65,7 @@ def learn_recipe(
         chosen_classes=bool(settings.classes),
         roles=_declared_roles(settings),
         independent=settings.independent,
-        untransformed=untransformed,
+        values_before_transform=values_before_transform,
     )
 
 
@@ -92,9 +92,9 @@ def learn_wide_recipe(
     settings : how the table was read.
     """
     transform = settings.transform or "none"
-    untransformed = None
+    values_before_transform = None
     if transform != "none":
-        untransformed = complete_features.table
+        values_before_transform = complete_features.table
     return TableRecipe(
         columns=NumberColumns(complete_features.names, fill_values),
         transform=transform,
@@ -106,7 +106,7 @@ def learn_wide_recipe(
         chosen_classes=bool(settings.classes),
         roles=_declared_roles(settings),
         independent=settings.independent,
-        untransformed=untransformed,
+        values_before_transform=values_before_transform,
     )
 
 

@@ -458,8 +458,8 @@ def outcome_table_of_arrays(
     columns : the columns of the outcome, (samples,) each: one, or times and events of survival. For
         `OutcomeKind.OWN` the user's own object, in a sequence of length one.
     kind : the kind of the outcome.
-    roles : those of "blocks", "groups" and "pairs", (samples,) each, and "adjust" (covariates) that
-        were given.
+    roles : what was given of "blocks", "groups" and "pairs", (samples,) each, and of "adjust"
+        (covariates), by these names.
     feature_names : names for the columns of an array; None to number them.
     """
     if isinstance(X, ColumnTable):

@@ -89,16 +89,19 @@ def _find_telling_names(names: Sequence[str]) -> _TellingNames:
     If very many columns are named like dates, none of them is taken for one; the same holds for
     subjects.
     """
-    dates: list[int] = []
-    subjects: list[int] = []
+    date_positions: list[int] = []
+    subject_positions: list[int] = []
     names_say_nothing = isinstance(names, NumberedNames)  # x0, x1, …
     if not names_say_nothing:
         for position, name in enumerate(names):
             if is_called_date(name):
-                dates.append(position)
+                date_positions.append(position)
             if may_be_subjects(name):
-                subjects.append(position)
-    return _TellingNames(_positions_if_few(dates), _positions_if_few(subjects))
+                subject_positions.append(position)
+    return _TellingNames(
+        dates=_positions_if_few(date_positions),
+        subjects=_positions_if_few(subject_positions),
+    )
 
 
 def _positions_if_few(positions: list[int]) -> Ints:

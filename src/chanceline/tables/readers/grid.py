@@ -41,7 +41,7 @@ def table_from_grid(
     grid : cells and the names of their columns; without names they are called x0, x1, …
     source : the name of the grid, for messages.
     transpose : whether the grid has features in rows.
-    check_header : whether it is an error if the names look like a sample, not like names.
+    check_header : whether to raise an error if the names look like a sample, not like names.
     """
     cells = grid.cells.copy(deep=False)
     names = grid.names
@@ -55,11 +55,13 @@ def table_from_grid(
     columns, findings = unique_names(names)
     cells.columns = columns
 
-    # Leave out columns without a name and without values, as a separator at the line ends makes.
+    # A separator at the end of every line makes a column without a name and without values, which
+    # is left out.
     is_unnamed = [not name.strip() for name in names]
-    superfluous = [column for column in cells.columns[is_unnamed] if cells[column].isna().all()]
-    if superfluous:
-        cells = cells.drop(columns=superfluous)
+    unnamed_columns = cells.columns[is_unnamed]
+    empty_columns = [column for column in unnamed_columns if cells[column].isna().all()]
+    if empty_columns:
+        cells = cells.drop(columns=empty_columns)
 
     if transpose:
         table = transposed_table(cells, source)

@@ -42,6 +42,7 @@ def names_in_line(line: str, rows: list[str], separator: str) -> list[str]:
         lines = line.splitlines(keepends=True)  # several if a quoted name has a line break
         names = next(csv.reader(lines, delimiter=separator, skipinitialspace=True))
 
+    # Is there one name less than every row has fields?
     cells_of_rows = [split_line(row, separator) for row in rows]
     numbers_of_fields = {len(cells) for cells in cells_of_rows}
     one_name_is_missing = numbers_of_fields == {len(names) + 1}
@@ -131,18 +132,19 @@ def unique_names(names: Sequence[str]) -> tuple[list[str], list[Finding]]:
     the second of two equal names gets a number: `age (2)`.
     """
     new_names: list[str] = []
-    taken: set[str] = set()  # the names in `new_names`, for a fast search
-    repeated: list[str] = []
+    taken_names: set[str] = set()  # the names in `new_names`, for a fast search
+    repetitions: list[str] = []  # a name for every time that it occurs again
     for j, name in enumerate(names):
         stripped_name = name.strip() or f"Unnamed: {j}"
-        new_name = _free_name(stripped_name, taken)
+        new_name = _free_name(stripped_name, taken_names)
         if new_name != stripped_name:
-            repeated.append(stripped_name)
+            repetitions.append(stripped_name)
         new_names.append(new_name)
-        taken.add(new_name)
-    if not repeated:
+        taken_names.add(new_name)
+    if not repetitions:
         return new_names, []
-    repeated_names = list(dict.fromkeys(repeated))  # each once
+
+    repeated_names = list(dict.fromkeys(repetitions))  # each once
     example = f"{repeated_names[0]} (2)"
     finding = Finding.warning(
         f"names that occur more than once ({quoted(repeated_names)}) are told apart: {example!r} "

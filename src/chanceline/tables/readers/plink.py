@@ -27,7 +27,7 @@ ALLELES_COUNTED = Finding.note(
 
 
 def read_plink(path: Path, missing: str) -> RawTable:
-    """The genotypes of a PLINK `.bed` file as a table, with the `.bim` and `.fam` file beside it.
+    """Read the genotypes of a PLINK `.bed` file, with the `.bim` and `.fam` files beside it.
 
     A genotype is the number of copies of the variant's first allele. `.bim` names the variants,
     `.fam` describes the samples.
@@ -43,13 +43,13 @@ def read_plink(path: Path, missing: str) -> RawTable:
     findings = [ALLELES_COUNTED]
     if fills_missing:
         findings += _note_filled(columns.count_missing())
-    ids = list(columns.samples["sample"])
+    sample_ids = list(columns.samples["sample"])
     names = columns.names
     descriptions = _sample_descriptions(columns.samples)
-    table = table_of_columns(columns, names, ids, descriptions)
+    table = table_of_columns(columns, names, sample_ids, descriptions)
     return replace(
         table,
-        header_ids=ids,
+        header_ids=sample_ids,
         names_stand_in=f"{path.stem}.fam",
         index_name="samples",
         findings=tuple(findings),

@@ -139,14 +139,14 @@ def _long_row_sentence(
     match = TOO_MANY_FIELDS.search(error)
     if match is None:
         return None
-    n_expected, line, n_seen = match.groups()
-    row = int(line) + n_lines_above
+    n_expected, line_of_pandas, n_seen = match.groups()
+    line_in_file = int(line_of_pandas) + n_lines_above
     expectation = "the first row has"
     if has_header:
         expectation = "the header names"
     return (
-        f"row {row} of {name} has {n_seen} fields, but {expectation} {n_expected}; correct that "
-        "row."
+        f"row {line_in_file} of {name} has {n_seen} fields, but {expectation} {n_expected}; "
+        "correct that row."
     )
 
 
