@@ -153,9 +153,9 @@ def results_on_cluster(  # noqa: PLR0913
         while tasks.pending:
             # `take_done` returns after a short wait even if no task is done: workers may have
             # joined meanwhile, which can be given further items.
-            done = tasks.take_done(ordered=ordered)
-            if done:
-                yield from _results_of(client, done)
+            done_tasks = tasks.take_done(ordered=ordered)
+            if done_tasks:
+                yield from _results_of(client, done_tasks)
             else:
                 tasks.require_workers()
             if not all_at_once:
@@ -211,13 +211,15 @@ class _ClusterTasks:
                 wait(awaited_tasks, timeout=LOOK_SECONDS, return_when="FIRST_COMPLETED")
 
         if ordered:
-            done = list(takewhile(lambda future: future.done(), self.pending))
+            done_tasks = list(takewhile(lambda future: future.done(), self.pending))
         else:
-            done = [future for future in self.pending if future.done()]
-        taken = done[:MOST_COLLECTED]
-        for future in taken:
+            done_tasks = [future for future in self.pending if future.done()]
+
+        # Take no more than MOST_COLLECTED at once.
+        taken_tasks = done_tasks[:MOST_COLLECTED]
+        for future in taken_tasks:
             self.pending.remove(future)
-        return taken
+        return taken_tasks
 
     def require_workers(self) -> None:
         """Raise WorkersLostError if there have been no workers for too long."""

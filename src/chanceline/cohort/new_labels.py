@@ -82,19 +82,21 @@ def read_new_labels(
     folded_names = _folded_class_names(column[is_labelled], recipe)  # (labelled rows,)
 
     # Which rows are of which class, (rows,).
-    negative, positive = classes
-    is_positive = _for_all_rows(folded_names == folded_name(positive), is_labelled)
-    if negative == ALL_OTHERS:  # the test set one class against all others together
+    negative_class, positive_class = classes
+    has_positive_name = folded_names == folded_name(positive_class)  # (labelled rows,)
+    is_positive = _for_all_rows(has_positive_name, is_labelled)
+    if negative_class == ALL_OTHERS:  # the test set one class against all others together
         is_negative = is_labelled & ~is_positive
     else:
-        is_negative = _for_all_rows(folded_names == folded_name(negative), is_labelled)
+        has_negative_name = folded_names == folded_name(negative_class)
+        is_negative = _for_all_rows(has_negative_name, is_labelled)
     is_other = is_labelled & ~is_positive & ~is_negative
 
     # Refuse rows of other classes where they are not expected, and a class without rows.
     if not recipe.chosen_classes:
         _refuse_other_classes(column, is_other, classes)
-    _require_class(column, is_negative, negative)
-    _require_class(column, is_positive, positive)
+    _require_class(column, is_negative, negative_class)
+    _require_class(column, is_positive, positive_class)
     return NewLabels(
         column=column,
         is_compared=is_positive | is_negative,

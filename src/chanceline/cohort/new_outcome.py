@@ -72,17 +72,21 @@ def read_new_outcome(
         times = find_column(table.raw, names.time, "time")
         events = find_column(table.raw, names.event, "event")
         is_filled = _filled_rows(table, {"time": times, "event": events})
-        times = times[is_filled]
-        events = events[is_filled]
-        return NewOutcome(read_survival(times, events), (times, events), is_filled)
+        filled_times = times[is_filled]
+        filled_events = events[is_filled]
+        survival = read_survival(filled_times, filled_events)
+        return NewOutcome(survival, (filled_times, filled_events), is_filled)
 
     # A number or classes have one column.
     column = find_label_column(table.raw, names.label or None)
     is_filled = _filled_rows(table, {"label": column})
-    column = column[is_filled]
+    filled_column = column[is_filled]
+    outcome: Outcome
     if kind is SavedKind.NUMBER:
-        return NewOutcome(read_number(column), (column,), is_filled)
-    return NewOutcome(read_known_classes(column, class_names), (column,), is_filled)
+        outcome = read_number(filled_column)
+    else:
+        outcome = read_known_classes(filled_column, class_names)
+    return NewOutcome(outcome, (filled_column,), is_filled)
 
 
 def _filled_rows(table: NewTable, columns: dict[str, pd.Series]) -> Bools:
@@ -102,7 +106,7 @@ def _filled_rows(table: NewTable, columns: dict[str, pd.Series]) -> Bools:
 
 
 def read_known_classes(column: pd.Series, class_names: tuple[str, ...]) -> ClassesOutcome:
-    """The classes of new samples, as codes 0, 1, … of the classes of the table tested.
+    """Turn the classes of new samples into codes: the position of each in `class_names`.
 
     A class that the table tested did not have is an error, and so are samples of one class only.
 
@@ -115,7 +119,8 @@ def read_known_classes(column: pd.Series, class_names: tuple[str, ...]) -> Class
     code_of_name = {folded_name(name): code for code, name in enumerate(class_names)}
     codes = []
     for row, value in enumerate(column):
-        code = code_of_name.get(folded_name(plain_text(value)))
+        name = folded_name(plain_text(value))
+        code = code_of_name.get(name)
         if code is None:
             raise InputError(
                 f"label column {str(column.name)!r} has {str(value)!r} in "

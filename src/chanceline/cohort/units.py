@@ -77,7 +77,7 @@ def moved_columns(
     # Compare the middle halves of the values (from quartile to quartile); or all values, if there
     # are too few for quartiles.
     has_enough_for_quartiles = len(values) >= MIN_SAMPLES_FOR_QUARTILES
-    moved = []
+    suspect_columns = []
     for name, new_range in zip(names, ranges_of(values), strict=True):
         tested_range = tested_ranges[name]
         if has_enough_for_quartiles:
@@ -86,8 +86,8 @@ def moved_columns(
             is_apart = _far_outside(new_range, tested_range)
         column = MovedColumn(name, tested_median=tested_range.median, new_median=new_range.median)
         if is_apart and _median_has_jumped(column):
-            moved.append(column)
-    return moved
+            suspect_columns.append(column)
+    return suspect_columns
 
 
 def _halves_apart(new: ColumnRange, tested: ColumnRange) -> bool:

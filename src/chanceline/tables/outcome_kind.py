@@ -76,10 +76,11 @@ def kind_of_label(column: pd.Series, asked: str | None, settings: TableSettings)
     are_whole = not np.any(numbers % 1 != 0)
     if are_whole and n_values <= MAX_VALUES_THAT_MAY_BE_CLASSES:
         different_texts = numbers.map(plain_text).unique()
-        shown = quoted(sorted(different_texts, key=float))
+        numbers_in_words = quoted(sorted(different_texts, key=float))
         raise UnclearOutcomeError(
-            f"label column {str(column.name)!r} has {n_values} whole numbers ({shown}), which may "
-            "be classes or sizes; say outcome='classes' or outcome='number'."
+            f"label column {str(column.name)!r} has {n_values} whole numbers "
+            f"({numbers_in_words}), which may be classes or sizes; say outcome='classes' or "
+            "outcome='number'."
         )
     return OutcomeKind.NUMBER
 

@@ -123,9 +123,9 @@ def _stems_of_column(column: pd.Series, name: str, role: Role) -> pd.Series:
     stems = find_any_stems(texts)
     if stems is None:
         different_texts = list(dict.fromkeys(texts))
-        shown = quoted(different_texts, 3)
+        examples = quoted(different_texts, 3)
         raise InputError(
-            f"the names in {role} column {name!r} ({shown}) have no stems in common; "
+            f"the names in {role} column {name!r} ({examples}) have no stems in common; "
             f"say {role}={name!r}."
         )
     return pd.Series(stems.stems, index=column.index, name=column.name)

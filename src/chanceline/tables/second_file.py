@@ -156,10 +156,10 @@ def _attach_by_name(
     is_described = sample_names.isin(rows_by_name.index)  # (samples,)
     findings = []
     if not is_described.all():
-        absent = sample_names[~is_described]
+        absent_names = sample_names[~is_described]
         problem = (
-            f"{plural(len(absent), 'sample')} of the table not found in column "
-            f"{rows_by_name.index.name!r} of {file} ({quoted(absent, 3)})"
+            f"{plural(len(absent_names), 'sample')} of the table not found in column "
+            f"{rows_by_name.index.name!r} of {file} ({quoted(absent_names, 3)})"
         )
         if settings.missing != "rows":
             raise InputError(f"{problem}; add them there, or leave them out with missing='rows'.")

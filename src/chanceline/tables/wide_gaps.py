@@ -144,9 +144,9 @@ def _fill(features: WideFeatures, gaps: Gaps, missing: str) -> CompleteWideFeatu
     """
     n_samples = len(gaps.n_in_rows)
     is_empty = gaps.column_is_empty  # (columns,)
-    kept = features.without_columns(np.flatnonzero(is_empty))
+    kept_features = features.without_columns(np.flatnonzero(is_empty))
     n_gaps = gaps.n_in_columns[~is_empty]  # (kept columns,)
-    fill_values = _column_values(kept, missing)  # (kept columns,)
+    fill_values = _column_values(kept_features, missing)  # (kept columns,)
 
     # Gaps may stand for small values, which medians hide: a warning. Half of a negative minimum is
     # larger than the minimum, and cannot stand for a smaller value: an error.
@@ -156,14 +156,14 @@ def _fill(features: WideFeatures, gaps: Gaps, missing: str) -> CompleteWideFeatu
         findings += warn_if_gaps_follow_medians(pd.Series(fill_values), shares_of_gaps)
     if missing == "half-min":
         columns_with_gaps = np.flatnonzero(n_gaps)
-        names = [kept.names[j] for j in columns_with_gaps.tolist()]
+        names = [kept_features.names[j] for j in columns_with_gaps.tolist()]
         half_minima = pd.Series(fill_values[columns_with_gaps], index=names)
         require_minima_from_0(half_minima)
     findings.append(note_filled(gaps, missing))
 
-    filled_columns = FilledColumns(kept.table.source, fill_values)
+    filled_columns = FilledColumns(kept_features.table.source, fill_values)
     return CompleteWideFeatures(
-        features=kept.with_source(filled_columns),
+        features=kept_features.with_source(filled_columns),
         kept_rows=np.ones(n_samples, dtype=bool),
         was_filled=n_gaps > 0,
         fill_values=fill_values,

@@ -215,14 +215,14 @@ def _find_measurements(samples: _WideSamples, settings: TableSettings) -> _Measu
     gap_scan = GapScan(samples.labels, samples.named_columns.groups)
     identifier_scan = IdentifierScan(features.names)
     scan_table(features.table, [gap_scan, identifier_scan])
-    special = find_special_columns(features, identifier_scan, samples.index)
-    suspect = _find_suspect(samples, special, settings)
+    special_columns = find_special_columns(features, identifier_scan, samples.index)
+    suspect = _find_suspect(samples, special_columns, settings)
     if settings.keep_identifiers:
         return _Measurements(features, gap_scan.gaps, suspect, findings=[])
 
     measured, findings = without_special_columns(
         features,
-        special,
+        special_columns,
         labels=samples.labels,
         named_columns=samples.named_columns,
         index=samples.index,
@@ -242,21 +242,21 @@ def _find_gaps(features: WideFeatures, samples: _WideSamples) -> Gaps | None:
 
 
 def _find_suspect(
-    samples: _WideSamples, special: SpecialColumns, settings: TableSettings
+    samples: _WideSamples, special_columns: SpecialColumns, settings: TableSettings
 ) -> Suspect | None:
     """A column that looks like subjects or pairs but was not declared; None if there is none.
 
     Parameters
     ----------
     samples : the samples with their features.
-    special : the positions of the columns that may hold subjects.
+    special_columns : the positions of the columns that may hold subjects.
     settings : `groups` says how groups were declared, if they were.
     """
     if samples.other_columns.undeclared:
         return None  # reading the file has shown already that a declaration is missing
     columns = SampleColumns(
         text=samples.text,
-        numbers=samples.features.frame(special.perhaps_subjects, samples.index),
+        numbers=samples.features.frame(special_columns.perhaps_subjects, samples.index),
         names=samples.other_columns.sample_names,
         names_place=samples.other_columns.names_place,
     )

@@ -67,12 +67,12 @@ def read_wide_parquet(path: Path) -> RawTable:
         number_name_set = set(number_names)  # for a fast search
         other_names = [name for name in table.schema_arrow.names if name not in number_name_set]
         # If there is no other column, `values` must still have the right number of rows.
-        others = pd.DataFrame(index=pd.RangeIndex(table.metadata.num_rows))
+        other_columns = pd.DataFrame(index=pd.RangeIndex(table.metadata.num_rows))
         if other_names:
-            others = _to_pandas(table.read(columns=other_names, use_threads=False))
+            other_columns = _to_pandas(table.read(columns=other_names, use_threads=False))
     number_columns = ParquetColumns(path, number_names)
     return RawTable(
-        others.rename(columns={UNNAMED_INDEX: "row name"}),
+        other_columns.rename(columns={UNNAMED_INDEX: "row name"}),
         wide=wide_features(number_columns, PackedNames(number_names)),
     )
 
