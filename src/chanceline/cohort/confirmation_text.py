@@ -64,10 +64,10 @@ def verdict_words(confirmation: Confirmation) -> str:
 
 
 def verdict_meaning(confirmation: Confirmation) -> str:
-    """`the rule ranks the 60 new samples better than chance, and errs less often than …`
+    """Say what the verdict means: `the rule ranks the 60 new samples better than chance, and …`
 
     Confirmed means that the ranks are better than chance. The rest of the sentence is about errors:
-    whether the rule makes clearly fewer than always naming the same class.
+    whether the rule makes clearly fewer of them than always naming the same class.
     """
     new_units = plural(confirmation.n_units, f"new {unit_noun(confirmation)}")
     if not confirmation.confirmed:
@@ -120,9 +120,10 @@ def per_cent(interval: tuple[float, float]) -> str:
 
 
 def _error_words(confirmation: Confirmation) -> str:
-    """`5 of 60 samples wrong, 8 % (exact 95 % interval 3–18 %); always naming one class 40 % (…)`.
+    """The error in words, and for comparison the error of always naming one class.
 
-    If groups of rows count once, the error of single rows is added.
+    For example: `5 of 60 samples wrong, 8 % (exact 95 % interval 3–18 %); always naming one class
+    40 % (…)`. If groups of rows count once, the error of single rows is added.
     """
     noun = unit_noun(confirmation)
     interval = per_cent(confirmation.error_interval)

@@ -137,14 +137,15 @@ def make_outcome_units(
     design : which samples are a group, and which groups a block.
     """
     unit_of_sample = design.unit_of_sample
-    _, first_sample = np.unique(unit_of_sample, return_index=True)
-    if len(first_sample) < FEWEST_UNITS:
+    _, first_sample_of_unit = np.unique(unit_of_sample, return_index=True)
+    n_units = len(first_sample_of_unit)
+    if n_units < FEWEST_UNITS:
         raise InputError(
-            f"{plural(len(first_sample), 'independent sample')} cannot confirm a rule; at least "
+            f"{plural(n_units, 'independent sample')} cannot confirm a rule; at least "
             f"{FEWEST_UNITS} are needed."
         )
     return OutcomeUnits(
-        outcome=outcome.take(first_sample),
+        outcome=outcome.take(first_sample_of_unit),
         predictions=means_of_units(predictions, unit_of_sample),
         guesses=means_of_units(guesses, unit_of_sample),
         block_of_unit=design.block_of_unit,
@@ -266,17 +267,18 @@ def pvalue_of_products(outcomes: Floats, predictions: Floats, block_of_unit: Int
     block_of_unit : numbers 0, 1, … of the blocks, (units,)
     """
     rng = np.random.default_rng(PERMUTATION_SEED)
-    observed = float(np.sum(outcomes * predictions))
+    observed_sum = float(np.sum(outcomes * predictions))
     # Sums that are equal but for rounding count as equal.
-    tolerance = ROUNDING_TOLERANCE * max(1.0, abs(observed))
+    tolerance = ROUNDING_TOLERANCE * max(1.0, abs(observed_sum))
     has_blocks = block_of_unit.max() > 0
     n_as_large = 1  # the true order of the outcomes counts as a permutation
     for _ in range(N_PERMUTATIONS):
         if has_blocks:
-            permuted = outcomes[exchange_units(block_of_unit, rng)]
+            permuted_units = exchange_units(block_of_unit, rng)
+            permuted_outcomes = outcomes[permuted_units]
         else:
-            permuted = rng.permutation(outcomes)
-        permuted_sum = float(np.sum(permuted * predictions))
-        if permuted_sum >= observed - tolerance:
+            permuted_outcomes = rng.permutation(outcomes)
+        permuted_sum = float(np.sum(permuted_outcomes * predictions))
+        if permuted_sum >= observed_sum - tolerance:
             n_as_large += 1
     return n_as_large / (1 + N_PERMUTATIONS)
