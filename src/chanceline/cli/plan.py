@@ -97,7 +97,8 @@ def describe_bound(bound: Bound, errors: int, null: str) -> str:
     if errors > 0:
         # If the number of errors e was chosen after looking, the bound on p is larger by the factor
         # 2^(e + 1), but at most 1.
-        log10_p = min(0.0, bound.log10_p + (errors + 1) * log10(2))
+        log10_factor = (errors + 1) * log10(2)
+        log10_p = min(0.0, bound.log10_p + log10_factor)
         lines.append(f"If the number of errors was chosen after looking: p ≤ {format_p(log10_p)}.")
     null_in_words = "fair coin (wrong for unbalanced classes)"
     if null == "fixed":

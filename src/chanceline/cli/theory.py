@@ -155,7 +155,7 @@ def curve(
 
     if not 1 <= points <= MAX_CURVE_POINTS:
         raise InputError(f"--points must be between 1 and {MAX_CURVE_POINTS:,}, but is {points}")
-    # A picture's name given as --out is a mistake, as that file is a table.
+    # A picture's name given as --out is a mistake, because the file of --out is a table.
     if out is not None and check_target(out).suffix.lower() in (".png", ".svg", ".pdf"):
         raise InputError(
             f"--out is a table of numbers (.csv); for the picture {out.name!r} use --figure."

@@ -123,7 +123,8 @@ def calibration_slope(scores: Floats, is_positive: Bools) -> CalibrationSlope | 
 
     # Back to the scores' own units, with Wald's interval around the slope.
     slope = float(coefficients[1]) / spread
-    standard_error = sqrt(float(covariance[1, 1])) / spread
+    slope_variance = float(covariance[1, 1])  # of the slope on standardized scores
+    standard_error = sqrt(slope_variance) / spread
     margin = NORMAL_QUANTILE * standard_error
     return CalibrationSlope(slope, (slope - margin, slope + margin))
 

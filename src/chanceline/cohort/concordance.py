@@ -79,7 +79,8 @@ def concordance_test(scores: Floats, is_positive: Bools, block_of_sample: Ints) 
     area = doubled_U / (2 * n_pairs)
     if exact_steps(ranks_of_blocks, n_positives) <= MAX_EXACT_STEPS:
         law = concordance_law(ranks_of_blocks, n_positives)  # law[u] is P(2U = u)
-        pvalue = float(min(law[doubled_U:].sum(), 1.0))  # rounding may exceed 1
+        upper_tail = law[doubled_U:].sum()
+        pvalue = float(min(upper_tail, 1.0))  # rounding may exceed 1
         return ConcordanceTest(area, pvalue)
     pvalue = shuffled_pvalue(ranks_of_blocks, n_positives, doubled_U)
     return ConcordanceTest(area, pvalue, n_shuffles=SHUFFLES_OF_LARGE_COHORT)
@@ -155,7 +156,8 @@ def law_of_rank_sum(ranks: Ints, n_chosen: int) -> Floats:
     law : P(sum = 0, 1, …, largest sum), (largest sum + 1,)
     """
     n_samples = len(ranks)
-    largest_sum = int(np.sort(ranks)[n_samples - n_chosen :].sum())
+    largest_ranks = np.sort(ranks)[n_samples - n_chosen :]
+    largest_sum = int(largest_ranks.sum())
     n_drawn = np.arange(n_chosen + 1)  # k
     # law[k, s]: the probability that k of the samples so far were drawn, and that their ranks have
     # the sum s.

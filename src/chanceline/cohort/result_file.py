@@ -149,7 +149,8 @@ def _parsed(content: bytes, file: str) -> Any:
         text = content.decode("utf-8")
         return json.loads(text, parse_constant=refuse)
     except (ValueError, RecursionError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
+        first_line = str(error).splitlines()[0]
+        reason = first_line.rstrip(".")
         raise InputError(
             f"{file} is no result of chanceline, or it is damaged ({reason}); write it again with "
             "save."

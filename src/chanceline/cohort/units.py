@@ -98,8 +98,9 @@ def _halves_apart(new: ColumnRange, tested: ColumnRange) -> bool:
 
 
 def _far_outside(new: ColumnRange, tested: ColumnRange) -> bool:
-    """Whether all new values lie above, or all below, every value of the table tested, farther away
-    than these are from each other.
+    """Whether all new values lie far above, or all far below, the values of the table tested.
+
+    Far means farther away than the range of those values is long.
     """
     length = tested.maximum - tested.minimum
     return new.minimum > tested.maximum + length or new.maximum < tested.minimum - length

@@ -98,11 +98,10 @@ def _without_number(name: str) -> str:
 def _n_similar_columns(
     candidates: pd.DataFrame, name: Any, similar_counts: SimilarCounts | None
 ) -> int:
-    """The number of columns of whole numbers that hold similar values as the column `name`, which
-    is counted too.
+    """Count the columns of whole numbers with values similar to those of the column `name`.
 
-    If no value of that column occurs twice, they are the columns without repeated values in the
-    first rows; else they are all columns of whole numbers.
+    If no value of that column occurs twice, these are the columns without repeated values in the
+    first rows; else they are all columns of whole numbers. The column itself is counted, too.
 
     Parameters
     ----------

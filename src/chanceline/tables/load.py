@@ -166,8 +166,10 @@ def _look_for_traces(
     labels: Floats,
     named_columns: NamedColumns,
 ) -> list[Finding]:
-    """Warnings about traces of how the table was made: batches that are associated with the
-    classes, and gaps that were filled class by class before the table was written.
+    """Warn of traces of how the table was made that may tell the classes apart.
+
+    They are batches that are associated with the classes, and gaps that were filled class by class
+    before the table was written.
 
     Parameters
     ----------

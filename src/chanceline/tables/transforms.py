@@ -67,7 +67,8 @@ def apply_transform(
     # The other transforms need values from 0 on.
     columns_with_negative = np.flatnonzero(X.min(axis=0) < 0)
     if len(columns_with_negative) > 0:
-        raise negative_values_error(transform, names[int(columns_with_negative[0])])
+        first_column = int(columns_with_negative[0])
+        raise negative_values_error(transform, names[first_column])
     if transform == "cpm":
         return _counts_per_million(X)
 
@@ -104,7 +105,8 @@ def _positive_values(X: Floats, added: float, names: Sequence[str]) -> Floats:
         return X + added
     columns_with_zero = np.flatnonzero((X == 0).any(axis=0))
     if len(columns_with_zero) > 0:
-        name = str(names[int(columns_with_zero[0])])
+        first_column = int(columns_with_zero[0])
+        name = str(names[first_column])
         raise InputError(
             f"column {name!r} has a 0, which has no logarithm, and the table that the rule was "
             "made from had none; leave that row out."

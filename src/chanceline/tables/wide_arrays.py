@@ -63,8 +63,9 @@ class MagnitudeScan:
 
 
 def wide_source(X: Any) -> ColumnSource | None:
-    """A reader of the columns of a two-dimensional array of numbers with very many columns; None
-    for anything else, such as a data frame.
+    """A reader of the columns of a very wide array of numbers; None for anything else.
+
+    Data frames, and arrays that are not very wide, give None, too.
 
     Parameters
     ----------

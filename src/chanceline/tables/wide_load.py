@@ -177,8 +177,8 @@ def _describe_samples(
     # The columns that the settings name. (`at_step` marks errors as errors about columns.)
     labels = labelled.labels
     with at_step(ReadingStep.COLUMNS):
-        named_columns, findings = find_declared_columns(labelled, settings)
-    report.add(findings)
+        named_columns, declared_findings = find_declared_columns(labelled, settings)
+    report.add(declared_findings)
 
     # All other columns in memory: confounders, dates, and words.
     other_columns = labelled.table.without_columns(named_columns.names)
@@ -187,10 +187,11 @@ def _describe_samples(
             table, labels, named_columns.allowed_for, named_columns.groups
         )
         report.put_first(confounder_findings)
-    words, findings = without_dates(
+    words, date_findings = without_dates(
         other_columns.values, labels, named_columns.exchange_blocks, named_columns.groups
     )
-    report.add([*findings, *note_left_out_text(words)])
+    text_findings = note_left_out_text(words)
+    report.add([*date_findings, *text_findings])
     return _WideSamples(
         features=features.without_names(named_columns.names),
         other_columns=other_columns,
@@ -266,8 +267,10 @@ def _find_suspect(
 def _look_for_traces(
     complete: CompleteWideFeatures, samples: _WideSamples, settings: TableSettings
 ) -> list[Finding]:
-    """Warnings about traces of how the table was made: totals of rows that are associated with the
-    classes, batches, and gaps that were filled class by class before the table was written.
+    """Warn of traces of how the table was made that may tell the classes apart.
+
+    They are totals of rows, or batches, that are associated with the classes, and gaps that were
+    filled class by class before the table was written.
 
     Parameters
     ----------

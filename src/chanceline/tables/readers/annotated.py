@@ -45,8 +45,7 @@ def is_anndata(data: Any) -> bool:
 
 
 def table_from_anndata(data: Any, label: str | None, settings: TableSettings) -> RawTable:
-    """The table of an AnnData object: X or a layer as numbers, and `obs` as columns that describe
-    the samples.
+    """Make a table of an AnnData object: X or a layer as numbers, `obs` as descriptions.
 
     The rows of AnnData are cells. With the setting `pseudobulk` the rows of the table are sums over
     the cells of each donor. Without it a test of the table stops with the message in `undeclared`,
@@ -123,8 +122,9 @@ def _read_matrix(data: Any, settings: TableSettings) -> AnnotatedMatrix:
 def _sum_over_donors(
     samples: AnnotatedMatrix, donor_column: str, label: str | None, settings: TableSettings
 ) -> AnnotatedMatrix:
-    """Sum the cells of each donor: one row for each donor, with the annotations that all cells of
-    every donor share.
+    """Sum the cells of each donor, so that every donor has one row.
+
+    Of the annotations those are kept that have the same value in all cells of every donor.
 
     Parameters
     ----------

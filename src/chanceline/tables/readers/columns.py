@@ -22,8 +22,9 @@ def table_of_columns(
     rows: Sequence[str] | None = None,
     descriptions: pd.DataFrame | None = None,
 ) -> RawTable:
-    """A table of numbers in memory or, if there are very many columns, one that leaves them where
-    they are stored.
+    """Make a table of columns of numbers, which are read into memory unless there are very many.
+
+    Very many columns stay where they are stored (`RawTable.wide`).
 
     Parameters
     ----------

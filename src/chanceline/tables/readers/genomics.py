@@ -137,8 +137,9 @@ def _split_characteristics(key: str, cells: list[str]) -> tuple[str, list[str]]:
 
 
 def _samples_in_rows(features: pd.DataFrame, descriptions: pd.DataFrame, name: str) -> RawTable:
-    """The table turned round, and what is known about the samples beside it; `features` has
-    features in rows, and their names in its first column.
+    """Transpose a table and add the descriptions of its samples.
+
+    `features` has features in rows, and their names in its first column.
     """
     table = transposed_table(features, name)
     return replace(table, descriptions=descriptions.set_index(table.values.index))
@@ -165,8 +166,9 @@ def read_cls(text: str, name: str) -> RawTable:
     cells = " ".join(class_lines).split()
     if len(cells) != int(n_samples):
         raise InputError(f"{name} announces {n_samples} samples, but holds {len(cells)}.")
-    are_class_numbers = all(cell.isdigit() and int(cell) < len(class_names) for cell in cells)
-    if are_class_numbers:
-        cells = [class_names[int(cell)] for cell in cells]
+    class_numbers = [int(cell) for cell in cells if cell.isdigit()]
+    all_are_numbers = len(class_numbers) == len(cells)
+    if all_are_numbers and all(number < len(class_names) for number in class_numbers):
+        cells = [class_names[number] for number in class_numbers]
     no_values = pd.DataFrame(index=range(len(cells)))
     return RawTable(no_values, descriptions=pd.DataFrame({"class": cells}))

@@ -97,7 +97,8 @@ def looks_like_sample(names: Sequence[str], body: pd.DataFrame) -> bool:
     most_are_names = 2 * len(numbers) < len(names_above_numbers)
     if not numbers or most_are_names:
         return False
-    count_the_columns = len(numbers) > 1 and np.all(np.diff(numbers) == 1)
+    steps = np.diff(numbers)
+    count_the_columns = len(numbers) > 1 and np.all(steps == 1)
     if count_the_columns:
         return False
 

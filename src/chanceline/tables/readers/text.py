@@ -126,8 +126,7 @@ def _split_header(
 def _long_row_sentence(
     error: str, name: str, n_lines_above: int, *, has_header: bool
 ) -> str | None:
-    """The error message about a row with more fields than it should have; None if pandas stopped
-    for another reason.
+    """The error message about a row with too many fields; None if pandas has another complaint.
 
     Parameters
     ----------

@@ -26,8 +26,9 @@ def is_zarr_folder(path: Path) -> bool:
 
 
 def read_zarr(path: Path, settings: TableSettings) -> RawTable:
-    """The table of a folder of Zarr, which holds one array or the arrays `X`, `y` and perhaps
-    `feature_names`.
+    """Read a folder of Zarr as a table.
+
+    The folder holds one array, or the arrays `X`, `y` and perhaps `feature_names`.
 
     Parameters
     ----------
