@@ -166,9 +166,15 @@ def read_cls(text: str, name: str) -> RawTable:
     cells = " ".join(class_lines).split()
     if len(cells) != int(n_samples):
         raise InputError(f"{name} announces {n_samples} samples, but holds {len(cells)}.")
-    class_numbers = [int(cell) for cell in cells if cell.isdigit()]
-    all_are_numbers = len(class_numbers) == len(cells)
-    if all_are_numbers and all(number < len(class_names) for number in class_numbers):
-        cells = [class_names[number] for number in class_numbers]
+    if _are_class_numbers(cells, n_classes=len(class_names)):
+        cells = [class_names[int(cell)] for cell in cells]
     no_values = pd.DataFrame(index=range(len(cells)))
     return RawTable(no_values, descriptions=pd.DataFrame({"class": cells}))
+
+
+def _are_class_numbers(cells: list[str], n_classes: int) -> bool:
+    """Whether all cells are whole numbers from 0 to `n_classes` − 1."""
+    for cell in cells:
+        if not cell.isdigit() or int(cell) >= n_classes:
+            return False
+    return True
