@@ -166,15 +166,14 @@ def read_cls(text: str, name: str) -> RawTable:
     cells = " ".join(class_lines).split()
     if len(cells) != int(n_samples):
         raise InputError(f"{name} announces {n_samples} samples, but holds {len(cells)}.")
-    if _are_class_numbers(cells, n_classes=len(class_names)):
+    n_classes = len(class_names)
+    are_class_numbers = all(_is_class_number(cell, n_classes) for cell in cells)
+    if are_class_numbers:
         cells = [class_names[int(cell)] for cell in cells]
     no_values = pd.DataFrame(index=range(len(cells)))
     return RawTable(no_values, descriptions=pd.DataFrame({"class": cells}))
 
 
-def _are_class_numbers(cells: list[str], n_classes: int) -> bool:
-    """Whether all cells are whole numbers from 0 to `n_classes` − 1."""
-    for cell in cells:
-        if not cell.isdigit() or int(cell) >= n_classes:
-            return False
-    return True
+def _is_class_number(cell: str, n_classes: int) -> bool:
+    """Whether a cell is a whole number from 0 to `n_classes` − 1."""
+    return cell.isdigit() and int(cell) < n_classes
