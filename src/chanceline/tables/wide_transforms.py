@@ -155,8 +155,8 @@ class TransformedFeatures(NamedTuple):
 def transform_wide_features(features: WideFeatures, transform: str) -> TransformedFeatures:
     """Put features into the units that `transform` names ("log", say); "none" changes nothing.
 
-    The numbers are transformed whenever a column is read. Only totals or means of rows, if the
-    transform needs them, are computed now.
+    The numbers are transformed whenever a column is read. Only what the transform must know of the
+    whole table is computed now: the number added before logarithms, totals or means of rows.
     """
     if transform == "none":
         return TransformedFeatures(features)
