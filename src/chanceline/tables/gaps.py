@@ -228,7 +228,7 @@ def without_gaps(
     if gaps is None:
         return CompleteFeatures(features, all_rows, [])
 
-    # `missing` may not say what to do about gaps, or leave nothing: then this raises an error.
+    # Raise an error if `missing` does not say what to do about gaps, or would leave nothing.
     uneven_findings = warn_of_uneven_gaps(gaps)  # if gaps are more frequent in one class
     refuse_gaps(gaps, missing, uneven_findings, features.columns, features.index)
 
@@ -243,7 +243,7 @@ def without_gaps(
         kept_rows = ~gaps.row_has_gap
         return CompleteFeatures(features.loc[kept_rows], kept_rows, [finding])
 
-    # Fill gaps in. A test may then see their pattern in the filled values, hence the warning that
+    # Fill gaps in. A test may then see the pattern of gaps in the filled values. So the warning that
     # they are more frequent in one class is kept.
     filled, findings = _fill(features, gaps, missing)
     return CompleteFeatures(filled, all_rows, [*uneven_findings, *findings])

@@ -71,7 +71,7 @@ def dataset_of_samples(samples: LabelledTable, settings: TableSettings, source: 
     Parameters
     ----------
     samples : as `label_samples` gives them.
-    settings : how the columns are to be reading.
+    settings : how the columns are to be read.
     source : the name of the table, for messages.
     """
     if samples.table.wide is not None:

@@ -174,7 +174,7 @@ def outcome_of_raw_table(
     ----------
     table : the table as `read_table` returns it.
     names : the names of the outcome's columns: a label, or a time and an event.
-    settings : how its columns are to be reading.
+    settings : how its columns are to be read.
     source : the name of the table, for messages.
     """
     # Survival. (`at_step` marks errors as errors about the label.)
@@ -232,7 +232,7 @@ def _survival_rows(table: RawTable, time: str, event: str, settings: TableSettin
 
     Parameters
     ----------
-    table : the table as it was reading.
+    table : the table as it was read.
     time, event : the names of the two columns.
     settings : with unlabelled="drop", rows without a time or an event are left out; otherwise they
         are an error.
@@ -285,7 +285,7 @@ def _make_outcome_table(rows: _OutcomeRows, source: str, settings: TableSettings
     ----------
     rows : the rows to compare, with their outcome.
     source : the name of the table.
-    settings : how its columns are to be reading.
+    settings : how its columns are to be read.
     """
     halves = two_halves(rows.columns[0])
     with at_step(ReadingStep.COLUMNS):

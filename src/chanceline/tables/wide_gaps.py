@@ -76,7 +76,7 @@ def wide_without_gaps(
         n_samples = features.table.shape[0]
         return _with_nothing_filled(features, n_samples, fill_values=fill_values)
 
-    # `missing` may not say what to do about gaps, or leave nothing: then this raises an error.
+    # Raise an error if `missing` does not say what to do about gaps, or would leave nothing.
     uneven_findings = warn_of_uneven_gaps(gaps)  # if gaps are more frequent in one class
     refuse_gaps(gaps, missing, uneven_findings, features.names, row_labels)
 
