@@ -243,8 +243,8 @@ def without_gaps(
         kept_rows = ~gaps.row_has_gap
         return CompleteFeatures(features.loc[kept_rows], kept_rows, [finding])
 
-    # Fill gaps in. A test may then see the pattern of gaps in the filled values. So the warning that
-    # they are more frequent in one class is kept.
+    # Fill gaps in. A test may then see the pattern of gaps in the filled values. So the warning
+    # that they are more frequent in one class is kept.
     filled, findings = _fill(features, gaps, missing)
     return CompleteFeatures(filled, all_rows, [*uneven_findings, *findings])
 
