@@ -37,9 +37,9 @@ class LostDataError(Exception):
 
 @contextmanager
 def cluster(scheduler: str | None) -> Iterator[None]:
-    """Context manager: joblib works on the Dask cluster whose scheduler has this address.
+    """Within the block, joblib works on the Dask cluster whose scheduler has this address.
 
-    With None the block runs as it would without this context.
+    With None the block runs as it would without this context manager.
     """
     if scheduler is None:
         yield
@@ -151,11 +151,11 @@ def results_on_cluster(  # noqa: PLR0913
         else:
             tasks.submit_some(not_submitted, at_most=tasks.room)
         while tasks.pending:
-            # `take_done` returns after a short wait even if no task is done, because workers that
-            # have joined meanwhile can be given further items.
-            done = tasks.take_done(ordered=ordered)
-            if done:
-                yield from _results_of(client, done)
+            # `take_done` returns after a short wait even if no task is done: workers may have
+            # joined meanwhile, which can be given further items.
+            done_tasks = tasks.take_done(ordered=ordered)
+            if done_tasks:
+                yield from _results_of(client, done_tasks)
             else:
                 tasks.require_workers()
             if not all_at_once:
@@ -200,24 +200,26 @@ class _ClusterTasks:
         from distributed import wait
 
         # In order, nothing can be taken before the first task is done; otherwise any task will do.
-        awaited = self.pending
+        awaited_tasks = self.pending
         if ordered:
-            awaited = self.pending[:1]
-        must_wait = not any(future.done() for future in awaited)
+            awaited_tasks = self.pending[:1]
+        must_wait = not any(future.done() for future in awaited_tasks)
         # Dask cancels a task whose arguments were lost with a worker. Such a task counts as done,
         # and its error is raised when its result is asked for.
         with suppress(TimeoutError, CancelledError), lost_scheduler_is_told(self.client):
             if must_wait:
-                wait(awaited, timeout=LOOK_SECONDS, return_when="FIRST_COMPLETED")
+                wait(awaited_tasks, timeout=LOOK_SECONDS, return_when="FIRST_COMPLETED")
 
         if ordered:
-            done = list(takewhile(lambda future: future.done(), self.pending))
+            done_tasks = list(takewhile(lambda future: future.done(), self.pending))
         else:
-            done = [future for future in self.pending if future.done()]
-        done = done[:MOST_COLLECTED]
-        for future in done:
+            done_tasks = [future for future in self.pending if future.done()]
+
+        # Take no more than MOST_COLLECTED at once.
+        taken_tasks = done_tasks[:MOST_COLLECTED]
+        for future in taken_tasks:
             self.pending.remove(future)
-        return done
+        return taken_tasks
 
     def require_workers(self) -> None:
         """Raise WorkersLostError if there have been no workers for too long."""
@@ -230,10 +232,10 @@ class _ClusterTasks:
                 self.client.cancel(self.pending)
 
     def _count_threads(self) -> int:
-        """The number of threads of all workers; each does one task at a time.
+        """Count the threads of all workers, each of which does one task at a time.
 
-        Also notes the time whenever there are workers, and raises WorkersLostError if there have
-        been none for MAX_SECONDS_WITHOUT_WORKERS.
+        This also notes the time at which workers were last seen, and raises WorkersLostError if
+        there have been none for MAX_SECONDS_WITHOUT_WORKERS.
         """
         with lost_scheduler_is_told(self.client):
             threads_of_workers = self.client.nthreads()
@@ -279,6 +281,8 @@ def send_to_worker(client: Any, value: Any) -> Any:
     n_tries = 0
     while True:
         n_tries += 1
+        # An OSError that leaves this block becomes a WorkersLostError: the scheduler is gone. One
+        # that is caught within the block leads to the next try.
         with lost_scheduler_is_told(client):
             try:
                 (future,) = client.scatter([value], hash=False)
@@ -306,16 +310,16 @@ def _lost_scheduler_sentence(client: Any) -> str:
 
 
 def _result_of(future: Any) -> Any:
-    """What a task returned; if it raised an error, raise that error.
+    """Return what a task returned; if it raised an error, raise the same error.
 
-    Three failures get errors of our own: WorkersLostError if the scheduler is gone or the task
-    killed every worker that tried it, and LostDataError if its arguments died with a worker.
+    Failures of the cluster get errors of this package: WorkersLostError if the scheduler is gone or
+    the task killed every worker that tried it, LostDataError if its arguments died with a worker.
     """
     try:
         return future.result()
     except CancelledError as error:
         _refuse_lost_scheduler(future.client)
-        # The scheduler is there, and nobody else cancels tasks: their arguments were lost.
+        # The scheduler is there, and tasks are cancelled for no other reason than lost arguments.
         raise LostDataError(str(error)) from error
     except Exception as error:
         _refuse_lost_scheduler(future.client)

@@ -27,22 +27,23 @@ def write_bytes(path: Path | str, content: bytes) -> None:
             stream.write(content)
         return
 
-    temporary = target.parent / f".chanceline-{secrets.token_hex(8)}"
+    temporary_path = target.parent / f".chanceline-{secrets.token_hex(8)}"
     try:
-        with open(temporary, "xb") as file:
+        with open(temporary_path, "xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         if target.exists():
-            os.chmod(temporary, target.stat().st_mode)
-        os.replace(temporary, target)
+            os.chmod(temporary_path, target.stat().st_mode)
+        os.replace(temporary_path, target)
     except OSError as error:
         # The error names the temporary file, which means nothing to the user, or no file at all if
         # the disk is full. It should name the file that was to be written.
         error.filename = str(path)
         raise
     finally:
-        temporary.unlink(missing_ok=True)  # it is there only if an error came before the renaming
+        # The temporary file is still there if an error came before it was renamed.
+        temporary_path.unlink(missing_ok=True)
 
 
 def write_text(path: Path | str, content: str) -> None:
@@ -62,10 +63,10 @@ def check_target(path: Path | str) -> Path:
     if not target.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(target.parent))
 
-    # An existing file must be writable itself; for a new one its folder must be.
-    must_be_writable = target.parent
+    # An existing file must be writable itself; for a new file its folder must be writable.
+    file_or_folder = target.parent
     if target.exists():
-        must_be_writable = target
-    if not os.access(must_be_writable, os.W_OK):
+        file_or_folder = target
+    if not os.access(file_or_folder, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     return Path(path)

@@ -23,7 +23,7 @@ def lazy(
     ----------
     package : name of the module whose `__getattr__` this is.
     homes : public name → the module that defines it.
-    moved : former name → "chanceline.module:new_name", where it is now.
+    moved : former name → "chanceline.module:new_name", where the object is now.
     """
     former_names = moved or {}
 

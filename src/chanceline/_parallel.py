@@ -80,9 +80,9 @@ def run_ordered(
 
     def start_rest() -> Any:
         """Start workers on the items without a result; called again when a worker was lost."""
-        return start(function, all_items[n_done:], common, n_jobs)
+        return start_calls(function, all_items[n_done:], common, n_jobs)
 
-    with closing(resumed(start_rest)) as values:
+    with closing(results_despite_lost_workers(start_rest)) as values:
         for value in values:
             # Results come in the order of the items. So if a worker is lost, `start_rest` begins
             # with item number `n_done`.
@@ -92,22 +92,25 @@ def run_ordered(
             yield value
 
 
-def resumed(begin: Callable[[], Any]) -> Generator[Any, None, None]:
-    """Yield results from a generator of joblib; whenever a worker is lost, go on with a new one.
+def results_despite_lost_workers(start_rest: Callable[[], Any]) -> Generator[Any, None, None]:
+    """Yield the results of parallel calls; when a worker is lost, start the remaining calls again.
 
-    `begin()` makes a generator of the results that have not been yielded yet. The loss number
-    MAX_LOSSES_IN_A_ROW + 1 without any result in between raises WorkersLostError.
+    `start_rest()` starts the calls whose results have not been yielded yet, and returns a generator
+    of these results. The loss number MAX_LOSSES_IN_A_ROW + 1 without any result in between raises
+    WorkersLostError.
     """
     losses_in_a_row = 0
     while True:
         try:
-            with ended_early(begin()) as values:
+            # The generator is closed when this block is left, which ends its workers.
+            with closed_without_warning(start_rest()) as values:
                 for value in values:
                     losses_in_a_row = 0
                     yield value
             return  # all results have been yielded
         except Exception as error:
-            # Errors of the calls themselves are raised; only a lost worker starts another round.
+            # Only a lost worker starts another round; errors of the calls themselves are raised.
+            # Errors are known by their names, because joblib does not export all their classes.
             if type(error).__name__ not in LOST_WORKER_ERRORS:
                 raise
             losses_in_a_row += 1
@@ -119,7 +122,7 @@ def resumed(begin: Callable[[], Any]) -> Generator[Any, None, None]:
                 ) from error
 
 
-def start(
+def start_calls(
     function: Callable[..., Any],
     items: Iterable[Any],
     common: Sequence[Any],
@@ -127,29 +130,30 @@ def start(
     *,
     ordered: bool = True,
 ) -> Any:
-    """Return a generator of function(item, *common) for all items.
+    """Start function(item, *common) for all items, and return a generator of the results.
 
-    The results come in the order of the items if `ordered`, else in that in which calls are done.
-    Items are taken as workers become free. Closing the generator ends the workers.
+    The calls are made in this process, in worker processes, or on a Dask cluster. The results come
+    in the order of the items if `ordered`, else as the calls are done. Items are taken as workers
+    become free. Closing the generator ends the workers.
     """
     n_jobs = check_jobs(n_jobs)
     # Every call is told the id of this process: worker processes watch it and end when it is gone.
     this_process = os.getpid()
-    client = active_client()
+    client = active_client()  # of a Dask cluster; None if none is in use
 
-    # With one job, this process makes the calls one by one. Joblib, below, does the same if no
-    # cluster is in use; with a Dask client it would send even one job to the cluster.
+    # One job although a cluster is in use: this process makes the calls one by one. (Joblib would
+    # send even a single job to the cluster.)
     if client is not None and n_jobs == 1:
         return (_call(function, item, this_process, *common) for item in items)
 
-    # On the Dask cluster. Its workers outlive this process, so they need not watch it.
+    # Several jobs on the Dask cluster. Its workers outlive this process, and need not watch it.
     if client is not None:
         common_on_cluster = (function, __version__, *common)
         return results_on_cluster(
             client, _call_on_cluster, items, common_on_cluster, ordered=ordered
         )
 
-    # In worker processes of this machine; with one job, in this process.
+    # No cluster: joblib uses worker processes of this machine or, with one job, this process.
     from joblib import Parallel, delayed
 
     return_as = "generator_unordered"
@@ -196,7 +200,7 @@ def map_on_cluster(
             all_at_once=True,  # so that Dask can place every item near the values of its futures
         )
 
-    with closing(resumed(start_rest)) as values:
+    with closing(results_despite_lost_workers(start_rest)) as values:
         for value in values:
             n_done += 1
             yield value
@@ -270,7 +274,7 @@ def number_of_threads(n_jobs: int | None) -> int:
 
 
 @contextmanager
-def ended_early(values: Any) -> Iterator[Any]:
+def closed_without_warning(values: Any) -> Iterator[Any]:
     """Close joblib's generator after the block, whether or not it came to its end.
 
     joblib warns of tasks that were not finished; here that is meant.
@@ -328,7 +332,7 @@ def _call_on_cluster(
 
 @lru_cache(maxsize=1)
 def _end_with_parent(parent: int) -> None:
-    """Let this worker process end when the process with the id `parent` is gone.
+    """Make this worker process end when the process with the id `parent` is gone.
 
     A parent that is killed cannot tell its workers to end: they would go on and keep the table in
     shared memory. But the system then gives them another parent, which a thread here notices.

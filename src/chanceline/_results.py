@@ -55,9 +55,9 @@ class Result(ABC):
         names.append("kind")
         record = {name: plain(getattr(self, name)) for name in names}
 
-        for old, new in self._former.items():
-            if new in record:
-                record[old] = record[new]
+        for former_name, name in self._former.items():
+            if name in record:
+                record[former_name] = record[name]
         return record
 
     def __getattr__(self, name: str) -> Any:
@@ -66,16 +66,16 @@ class Result(ABC):
         Python calls this only for attributes that the object lacks. `_former` maps former names to
         present ones.
         """
-        owner = type(self).__name__
+        class_name = type(self).__name__
         if name not in self._former:
-            raise AttributeError(f"{owner!r} object has no attribute {name!r}")
-        new = self._former[name]
+            raise AttributeError(f"{class_name!r} object has no attribute {name!r}")
+        new_name = self._former[name]
         warnings.warn(
-            f"{owner}.{name} is now {owner}.{new}; the old name will go in 0.5.",
+            f"{class_name}.{name} is now {class_name}.{new_name}; the old name will go in 0.5.",
             DeprecationWarning,
-            stacklevel=2,
+            stacklevel=2,  # the warning points at the line that uses the former name
         )
-        return getattr(self, new)
+        return getattr(self, new_name)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.summary()}>"

@@ -66,7 +66,8 @@ def _as_integer(value: Any) -> int | None:
         is_whole = isinstance(value, Real) and float(value).is_integer()
         if is_whole:
             return int(value)
-        # Other types that stand for integers have __index__; for all the rest this is a TypeError.
+        # Other types that stand for integers have the method __index__. For anything else, text and
+        # fractions among them, this raises a TypeError.
         return operator.index(value)
     except (TypeError, OverflowError):
         return None

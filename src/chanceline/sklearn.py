@@ -52,13 +52,15 @@ class _SparseLinear(ClassifierMixin, SelectorMixin, BaseEstimator):
             raise ValueError(
                 f"Only binary classification is supported. The type of the target is {target_type}."
             )
+        # Class numbers are positions in `classes_`: 0 or 1.
         self.classes_, class_numbers = np.unique(targets, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs two classes, but y has one class only: "
                 f"{self.classes_[0]!r}"
             )
-        return TrainingData(X=values, y=np.where(class_numbers == 1, 1.0, -1.0))
+        labels = np.where(class_numbers == 1, 1.0, -1.0)
+        return TrainingData(X=values, y=labels)
 
     def _set_coefficients(self, rule: Rule | PredictionRule) -> None:
         """Set `support_`, `coef_` and `intercept_` from a rule on few features."""
@@ -167,9 +169,9 @@ class SparseSeparator(_SparseLinear):
         return self
 
     def _find_most_accurate(self, data: TrainingData, n_features: int) -> Rule:
-        """The rule with the fewest training errors found on at most `n_features` features.
+        """Find the rule with the fewest training errors on at most `n_features` features.
 
-        If rules with no more than `max_errors` errors are found, it is the smallest of them.
+        If some rules make no more than `max_errors` errors, the smallest of them is returned.
         """
         if n_features < 1:
             raise ValueError(f"n_features must be at least 1, but is {n_features}.")
@@ -181,8 +183,9 @@ class SparseSeparator(_SparseLinear):
             budget=self.budget,
             seed=self._seed(),
         )
-        # Each point is the best rule found on k features; k rises and the errors fall along the
-        # front. The rule without features (k = 0) is left out: a selector must select something.
+        # The front is a sequence of points, each with the best rule found on k features: k rises
+        # and the errors fall from point to point. The rule without features (k = 0) is left out,
+        # because a selector must select something.
         points = [point for point in pareto_front.points if point.k > 0]
         for point in points:
             if point.errors <= self.max_errors:
@@ -190,19 +193,19 @@ class SparseSeparator(_SparseLinear):
         return points[-1].rule
 
     def _find_smallest(self, data: TrainingData) -> Rule:
-        """The smallest rule found with at most `max_errors` training errors.
+        """Search for the smallest rule with at most `max_errors` training errors.
 
-        If there is none, warn and return the rule that the search found.
+        If none is found, warn, and return the rule with which the search ended.
         """
         # If equal rows have different labels, no rule classifies all of them correctly, and a
         # search that allows no error refuses them. So the minority of such rows is left out of the
         # search. `make_rule` below gets all rows, and counts the minority as errors of the rule.
-        rows = np.arange(len(data.y))
+        searched_rows = np.arange(len(data.y))
         if self.max_errors == 0:
-            rows = consistent_rows(data.X, data.y)
+            searched_rows = consistent_rows(data.X, data.y)
         outcome = search(
-            data.X[rows],
-            data.y[rows],
+            data.X[searched_rows],
+            data.y[searched_rows],
             method=self.method,
             budget=self.budget,
             seed=self._seed(),

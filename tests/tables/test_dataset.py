@@ -223,6 +223,6 @@ def test_bad_arguments(tmp_path, table):
 
 def test_columns_about_samples_whose_names_are_numbers_are_found():
     about = pd.DataFrame({5: ["ill", "well"] * 4})
-    column = RawTable(pd.DataFrame({"a": range(8)}), about=about).column("5")
+    column = RawTable(pd.DataFrame({"a": range(8)}), descriptions=about).column("5")
     assert column is not None
     assert column.tolist() == ["ill", "well"] * 4

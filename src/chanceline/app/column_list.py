@@ -133,7 +133,7 @@ def columns_by_name(table: RawTable, names: Collection[str]) -> dict[str, pd.Ser
         columns[table.index_name] = table.sample_names
     # One pass over all columns is faster than a search for each name. `about` comes second, so that
     # its columns replace those of `values` with the same name.
-    for frame in (table.values, table.about):
+    for frame in (table.values, table.descriptions):
         for position, name in enumerate(frame.columns):
             if str(name) in wanted_names:
                 columns[str(name)] = frame.iloc[:, position]

@@ -47,7 +47,7 @@ class OfferedColumns(NamedTuple):
 def columns_by_kind(table: RawTable) -> dict[ValueKind, list[str]]:
     """The names of the columns with two or more values, by what these look like."""
     by_kind: dict[ValueKind, list[str]] = {kind: [] for kind in ValueKind}
-    for frame in (table.about, table.values):
+    for frame in (table.descriptions, table.values):
         if len(frame) == 0:
             continue
         for name, kind in kinds_of_values(frame).items():

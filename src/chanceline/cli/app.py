@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from chanceline.cli.options import JobsOption, JsonOption
-from chanceline.cli.terminal import answer, say
+from chanceline.cli.terminal import print_answer, say
 from chanceline.errors import InputError
 
 
@@ -45,7 +45,7 @@ def app(
 
     def show_address(address: str) -> None:
         """Print the address of the page, and open the page; called when the server is ready."""
-        answer({"address": address}, f"The page is {address}\nCtrl-C ends it.", json)
+        print_answer({"address": address}, f"The page is {address}\nCtrl-C ends it.", json)
         if open_page and not json:
             open_in_browser(address)
 

@@ -91,7 +91,8 @@ def predict(
     for finding in predictions.findings:
         say(str(finding))
 
-    # Write the CSV to the file of --out, if there is one; to stdout without --out and --json.
+    # The CSV goes to the file of --out. Stdout gets the JSON of --json or, without --out and
+    # --json, the CSV.
     if out is not None:
         write_text(out, predictions_csv(predictions))
         say(f"{predictions.summary()}; written to {out}")

@@ -59,14 +59,15 @@ def commands_of_cohort(files: CohortFiles, choices: CohortChoices, view: CohortV
     # `predict` lacks the options that only matter where classes are known. Set to their defaults,
     # these settings are left out.
     settings_without_labels = replace(settings, **DEFAULTS_OF_LABELS)
-    predict = ["chanceline", "predict", *common_words]
-    predict += options_of_settings(settings_without_labels)
-    predict += ["--out", "predicted.csv"]
-    commands = [shlex.join(predict)]
+    predict_words = ["chanceline", "predict", *common_words]
+    predict_words += options_of_settings(settings_without_labels)
+    predict_words += ["--out", "predicted.csv"]
+    commands = [shlex.join(predict_words)]
     if view.label:
-        confirm = ["chanceline", "confirm", *common_words, *option("label", view.label)]
-        confirm += options_of_settings(settings)
-        commands.append(shlex.join(confirm))
+        confirm_words = ["chanceline", "confirm", *common_words]
+        confirm_words += option("label", view.label)
+        confirm_words += options_of_settings(settings)
+        commands.append(shlex.join(confirm_words))
     return commands
 
 

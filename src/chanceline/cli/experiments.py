@@ -17,7 +17,7 @@ from chanceline.cli.options import (
     drawable,
     writable,
 )
-from chanceline.cli.terminal import answer, complain, print_json, progress_bar, say
+from chanceline.cli.terminal import complain, print_answer, print_json, progress_bar, say
 from chanceline.errors import InputError
 
 StoreOption = Annotated[
@@ -64,9 +64,9 @@ def run(
     n_new = 0
     with Store(path, write=True) as results:
         finished_ids = results.finished()
-        n_known = sum(task.id in finished_ids for task in plan.tasks)  # from earlier runs
-        if not quiet and n_known < n_tasks:
-            say(f"{plan}; {n_known} already in {path}.")
+        n_earlier = sum(task.id in finished_ids for task in plan.tasks)  # finished in earlier runs
+        if not quiet and n_earlier < n_tasks:
+            say(f"{plan}; {n_earlier} already in {path}.")
         # `iter_run` runs the tasks that are not in the store, and saves each result before it
         # yields. Ctrl-C ends the loop, and saved results stay.
         with (
@@ -77,14 +77,14 @@ def run(
             for _ in iter_run(plan.tasks, n_jobs=jobs, store=results, batch=plan.batch):
                 n_new += 1
                 if progress is not None:
-                    progress(n_known + n_new, n_tasks)
+                    progress(n_earlier + n_new, n_tasks)
 
     record = {
         "sweep": plan.name,
         "store": str(path),
         "tasks": n_tasks,
         "new": n_new,
-        "left": n_tasks - n_known - n_new,
+        "left": n_tasks - n_earlier - n_new,
     }
     report_run(record, quiet=quiet, json=json)
 
@@ -144,7 +144,7 @@ def status(
         f"{plan.name}: {n_finished} of {n_tasks} tasks in {path}, "
         f"{sum(seconds):.1f} s of one core so far"
     )
-    answer(record, sentence, json)
+    print_answer(record, sentence, json)
 
 
 @sweep_commands.command()
@@ -166,7 +166,7 @@ def export(
     with Store(store) as results:
         n_rows = results.export(out, kind)
     record = {"store": str(store), "table": str(out), "rows": n_rows}
-    answer(record, f"{n_rows} rows in {out}", json, tell=say)
+    print_answer(record, f"{n_rows} rows in {out}", json, tell=say)
 
 
 @sweep_commands.command()
@@ -187,12 +187,15 @@ def merge(
 
     # Read all sources before the target is opened: if a source is refused, not even an empty target
     # is made.
-    records = [record for source in sources for record in Store(source).records()]
+    results: list[Any] = []
+    for source in sources:
+        results.extend(Store(source).records())
     with Store(target, write=True) as target_store:
-        n_new = target_store.add(records)
+        n_new = target_store.add(results)
         n_results = len(target_store)
     record = {"store": str(target), "new": n_new, "results": n_results}
-    answer(record, f"{n_new} new results in {target}, {n_results} in all", json, tell=say)
+    sentence = f"{n_new} new results in {target}, {n_results} in all"
+    print_answer(record, sentence, json, tell=say)
 
 
 @sweep_commands.command()
@@ -215,7 +218,7 @@ def verify(
         n_results = len(Store(path))
         entries.append({"store": str(path), "results": n_results, "checksums": True})
         lines.append(f"{path}: {n_results} results, every id and checksum fits")
-    answer({"stores": entries}, "\n".join(lines), json)
+    print_answer({"stores": entries}, "\n".join(lines), json)
 
 
 @sweep_commands.command()
@@ -240,7 +243,7 @@ def plot(
 
     drawn = draw_sweep(sweep, out, store)
     record = {"sweep": sweep, "figure": str(out), "drawn": drawn}
-    answer(record, f"{drawn} in {out}", json, tell=say)
+    print_answer(record, f"{drawn} in {out}", json, tell=say)
 
 
 def reproduce(
@@ -294,7 +297,7 @@ def reproduce(
         f"{len(folder.written)} figures, numbers.csv and provenance.json are in {out}; "
         f"to look at: {page}"
     )
-    answer(record, sentence, json)
+    print_answer(record, sentence, json)
 
 
 def ignore(sentence: str) -> None:

@@ -55,7 +55,8 @@ def run_sets(
     with progress_bar("sets of features", quiet=outputs.quiet) as progress:
         result = set_tests(table, sets, settings=test_settings, progress=progress)
     # Print first, because a file that cannot be written must not prevent the result from being
-    # shown. And write the files even if printing fails, as it does if stdout is a closed pipe.
+    # shown. `finally` writes the files even if printing fails, as it does if stdout is a closed
+    # pipe.
     try:
         show_sets(result, table.source, json=outputs.json)
     finally:
@@ -77,7 +78,7 @@ def show_sets(result: SetTests, source: str, *, json: bool) -> None:
 def write_set_files(result: SetTests, table: Dataset | OutcomeTable, outputs: SetOutputs) -> None:
     """Write the files that were asked for: the figure, the page (HTML) and the table (CSV).
 
-    A path of `outputs` is None where a file was not asked for.
+    The path of a file that was not asked for is None in `outputs`.
     """
     from chanceline.report.feature_sets import sets_csv, write_sets_report
 

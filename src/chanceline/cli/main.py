@@ -141,11 +141,13 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     # Imports and compiled kernels make a million objects that are never freed. Collect garbage
     # rarely, because each collection looks through these objects again.
     gc.set_threshold(200_000, 50, 50)
+
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # Letters that a terminal cannot show, such as Greek ones, are escaped instead of
             # raising an error.
             stream.reconfigure(errors="backslashreplace")
+
     if arguments is None:
         arguments = sys.argv[1:]
 
@@ -157,8 +159,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 def flush_output(code: int) -> int:
     """Write the output that is still buffered, and return the exit code of the process.
 
-    This is `code`; if the output cannot be written and `code` is 0, it is 3 (`ExitCode.MACHINE`).
-    A closed pipe is no failure: its reader has seen enough.
+    The exit code is `code` or, if the output cannot be written and `code` is 0, 3
+    (`ExitCode.MACHINE`). A closed pipe is no failure: its reader has seen enough.
     """
     if sys.stdout is None:
         return code

@@ -18,7 +18,7 @@ from chanceline.cli.options import (
     SeedOption,
     writable,
 )
-from chanceline.cli.terminal import answer, progress_bar
+from chanceline.cli.terminal import print_answer, progress_bar
 from chanceline.errors import InputError
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def memory(
         str(wired),
         f"  learned in {seconds:.1f} s",
     ]
-    answer(record, "\n".join(lines), json)
+    print_answer(record, "\n".join(lines), json)
 
 
 def n_survived_noises(basins: Retrieval) -> int:
@@ -206,12 +206,12 @@ def limit_lines(limit: dict[str, Any]) -> list[str]:
 
 
 def theory_limit(report: StorageReport, signs: str) -> dict[str, Any]:
-    """The theoretical limit of the load, for neurons that choose their inputs in the best way.
+    """The largest load that neurons can store by theory, if they choose the best inputs.
 
-    The load is the number of patterns divided by the number of possible inputs. The limit is that
-    for the network's mean share of inputs, `rho`, and the median stability of its neurons,
-    `margin`. It is returned as "alpha_vs", together with these settings; None if the theory has no
-    answer for them.
+    The load is the number of patterns divided by the number of possible inputs of a neuron. Its
+    limit α_VS (returned as "alpha_vs") is computed for `rho`, the mean share of possible inputs
+    that the neurons use, and for `margin`, the median stability of the neurons. It is None if the
+    theory has no answer for these.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def theory_limit(report: StorageReport, signs: str) -> dict[str, Any]:
     from chanceline.theory.capacity import capacity
 
     n_possible_inputs = report.n_neurons - 1
-    rho = float(report.fan_ins.mean() / n_possible_inputs)
+    rho = float(report.fan_ins.mean() / n_possible_inputs)  # fan-in: inputs that a neuron uses
     margin = float(np.median(report.stabilities))
     alpha = None
     if 0 < rho < 1 and margin > 0:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from chanceline.cli.options import JsonOption, OutOption, writable
-from chanceline.cli.terminal import answer, say
+from chanceline.cli.terminal import print_answer, say
 from chanceline.errors import InputError
 
 
@@ -46,18 +46,22 @@ def explore(
     sentence = f"The explorer is {page}"
     if source is not None:
         sentence += f"; it begins with the numbers of {source_name}"
-    answer({"page": str(page), "bytes": page.stat().st_size, "at": fragment}, sentence, json)
+    record = {"page": str(page), "bytes": page.stat().st_size, "at": fragment}
+    print_answer(record, sentence, json)
     if open_page and not json:
         import webbrowser
 
-        if not webbrowser.open(page.resolve().as_uri() + fragment):
+        address = page.resolve().as_uri() + fragment
+        was_opened = webbrowser.open(address)
+        if not was_opened:
             say("No browser was found; open the file yourself.")
 
 
 def explorer_fragment(report_path: Path) -> str:
-    """The numbers of the set that a test has found, as the explorer takes them in its address.
+    """Read the numbers of the set of features that a test has found from the test's page.
 
-    They are read from the test's page at `report_path`, and look like `#N=2000&P=62&M=3…`.
+    `report_path` is the path of the page. The numbers are returned as the explorer takes them in
+    its address: `#N=2000&P=62&M=3…`.
     """
     from chanceline.report import read_report
 
@@ -103,4 +107,5 @@ def report(
         page = write_sweep_report(source, out or source.with_suffix(".html"))
     else:
         raise InputError(f"there is no store or folder {source}.")
-    answer({"page": str(page), "bytes": page.stat().st_size}, f"The report is {page}", json)
+    record = {"page": str(page), "bytes": page.stat().st_size}
+    print_answer(record, f"The report is {page}", json)

@@ -24,7 +24,7 @@ from chanceline.cli.plan_study import (
     answer_effect,
     answer_planted,
 )
-from chanceline.cli.terminal import answer
+from chanceline.cli.terminal import print_answer
 from chanceline.errors import ConvergenceError, InputError, real_number
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def bound(
         intercept=intercept,
         preregistered=preregistered,
     )
-    answer(result.to_dict(), describe_bound(result, errors, null), json)
+    print_answer(result.to_dict(), describe_bound(result, errors, null), json)
 
 
 def describe_bound(bound: Bound, errors: int, null: str) -> str:
@@ -89,7 +89,7 @@ def describe_bound(bound: Bound, errors: int, null: str) -> str:
     from chanceline.chance import format_p
 
     lines = [str(bound)]
-    if bound.log10_p == 0:  # p ≤ 1 says nothing
+    if bound.log10_p == 0:  # the bound is p ≤ 1, which says nothing
         lines.append(
             "The bound is silent here: only a permutation test of the data can tell "
             "(chanceline test)."
@@ -97,19 +97,20 @@ def describe_bound(bound: Bound, errors: int, null: str) -> str:
     if errors > 0:
         # If the number of errors e was chosen after looking, the bound on p is larger by the factor
         # 2^(e + 1), but at most 1.
-        log10_p = min(0.0, bound.log10_p + (errors + 1) * log10(2))
+        log10_factor = (errors + 1) * log10(2)
+        log10_p = min(0.0, bound.log10_p + log10_factor)
         lines.append(f"If the number of errors was chosen after looking: p ≤ {format_p(log10_p)}.")
     null_in_words = "fair coin (wrong for unbalanced classes)"
     if null == "fixed":
         null_in_words = "fixed class sizes"
-    union = f"union bound at M = {bound.n_selected}: {bound.log10_union:+.4f}"
-    bound_smallest_at = (
+    union_bound = f"union bound at M = {bound.n_selected}: {bound.log10_union:+.4f}"
+    place_of_smallest = (
         f"{bound.best_size} features, dimension {bound.dimension}, count: {bound.form}"
     )
     lines += [
-        f"  log10 p        {bound.log10_p:.4f}   ({union})",
+        f"  log10 p        {bound.log10_p:.4f}   ({union_bound})",
         f"  null           {null_in_words}",
-        f"  smallest at    {bound_smallest_at}",
+        f"  smallest at    {place_of_smallest}",
         f"  supports       10^{bound.log10_supports:.2f}",
     ]
     return "\n".join(lines)
@@ -322,7 +323,7 @@ def answer_for_outcome(
         n_classes=n_classes,
         level=level,
     )
-    answer(outcome_plan.to_dict(), f"{outcome_plan.summary()} (approximate).", json)
+    print_answer(outcome_plan.to_dict(), f"{outcome_plan.summary()} (approximate).", json)
 
 
 class PlanOptions(NamedTuple):
@@ -364,17 +365,17 @@ def answer_samples_needed(
         f"  p ≤ {format_p(needed.bound.log10_p)} there (rigorous bound)"
     )
     record = {"n_features": n_features, "n_selected": n_selected, **needed.to_dict()}
-    answer(record, text, json)
+    print_answer(record, text, json)
 
 
-def size_in_noise(
+def theory_size_in_noise(
     n_samples: int, n_features: int, positives: int | None, options: PlanOptions
 ) -> ChanceSize | None:
-    """How many features the best rule needs for labels that ignore the features, by theory.
+    """By theory, how many features the best rule needs to separate labels drawn at random.
 
-    The table has `n_samples` × `n_features` independent features, and `positives` samples in one
-    class (None for half of them). `options` says how many errors the rule may make and whether it
-    has an intercept. Returns None if the theory has no answer.
+    The table has `n_samples` samples and `n_features` independent features, and `positives` samples
+    in one class (None for half of them). `options` says how many errors the rule may make and
+    whether it has an intercept. Returns None if the theory has no answer.
     """
     # With errors the replica-symmetric equations have no solution for some sizes.
     with contextlib.suppress(ConvergenceError):
@@ -406,7 +407,7 @@ def answer_largest(
         null=options.null,
         intercept=options.intercept,
     )
-    noise_size = size_in_noise(n_samples, n_features, positives, options)
+    noise_size = theory_size_in_noise(n_samples, n_features, positives, options)
     lines = lines_of_largest(feature_plan, n_samples, n_features, options.level)
     if noise_size is not None:
         lines.append(f"For comparison: {noise_size.in_words()} (theory, for orientation).")
@@ -417,7 +418,7 @@ def answer_largest(
         **feature_plan.to_dict(),
         "chance_size": noise_size,
     }
-    answer(record, "\n".join(lines), json)
+    print_answer(record, "\n".join(lines), json)
 
 
 def lines_of_largest(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import chanceline
-from chanceline.cli.terminal import answer, progress_bar, write_figure
+from chanceline.cli.terminal import print_answer, progress_bar, write_figure
 from chanceline.errors import InputError
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def answer_planted(question: PlantedQuestion, *, quiet: bool, json: bool) -> Non
             seed=question.seed,
             progress=progress,
         )
-    answer(plan.to_dict(), describe_planted(plan), json)
+    print_answer(plan.to_dict(), describe_planted(plan), json)
 
 
 def describe_planted(plan: PlantedPlan) -> str:
@@ -109,7 +109,7 @@ def answer_effect(question: EffectQuestion, *, figure: Path | None, json: bool) 
 
         curve = power_curve(plan, seed=question.seed)
         write_figure(lambda ax: draw_power_curve(ax, curve, plan), figure)
-    answer(plan.to_dict(), describe_effect(plan), json)
+    print_answer(plan.to_dict(), describe_effect(plan), json)
 
 
 def solve_effect(question: EffectQuestion) -> PowerPlan:

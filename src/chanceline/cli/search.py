@@ -33,7 +33,7 @@ from chanceline.cli.options import (
 )
 from chanceline.cli.settings_options import DESIGN_SETTINGS, options_from_settings
 from chanceline.cli.table import load_table
-from chanceline.cli.terminal import answer, progress_bar, say, status_line, write_figure
+from chanceline.cli.terminal import print_answer, progress_bar, say, status_line, write_figure
 from chanceline.errors import InputError
 from chanceline.tables import TableSettings
 
@@ -151,7 +151,7 @@ def search(
         "classes": problem.classes,
         "positive_class": problem.classes[1],
     }
-    answer(record, describe_outcome(outcome, problem), json)
+    print_answer(record, describe_outcome(outcome, problem), json)
 
 
 class SeedRuns(NamedTuple):
@@ -249,7 +249,7 @@ def read_random_parameters(text: str) -> tuple[int, dict[str, Any]]:
     try:
         for assignment in text.split(","):
             name, _, value_text = assignment.strip().partition("=")
-            convert = RANDOM_PARAMETERS[name]  # such as int or float
+            convert = RANDOM_PARAMETERS[name]  # int, float or str
             values[name] = convert(value_text)
         n_features = values.pop("N")
     except (KeyError, ValueError):  # an unknown name, a value that is no number, or no N
@@ -309,7 +309,8 @@ def describe_outcome(outcome: SearchOutcome, problem: SearchData) -> str:
     effort = f"{outcome.method}, seed {outcome.seed}, {outcome.iterations} iterations"
     if outcome.proof_size:
         effort += f", a proof of {outcome.proof_size} nodes"
-    return f"{outcome.summary()}\n{wrapped_formula}\n  {effort}; margin {outcome.margin:.3g}"
+    last_line = f"  {effort}; margin {outcome.margin:.3g}"
+    return f"{outcome.summary()}\n{wrapped_formula}\n{last_line}"
 
 
 def write_rule(path: Path, outcome: SearchOutcome, features: Sequence[str]) -> None:
@@ -380,7 +381,7 @@ def front(
         "positive_class": dataset.classes[1],
         **found_front.to_dict(),
     }
-    answer(record, describe_front(found_front, dataset.source), json)
+    print_answer(record, describe_front(found_front, dataset.source), json)
 
 
 def front_often(dataset: Dataset, options: dict[str, Any], runs: SeedRuns, *, quiet: bool) -> Front:

@@ -40,7 +40,7 @@ def options_from_settings(
     """Make a decorator for commands of Typer that take settings, which are dataclasses.
 
     The decorated command has one option of the command line for each field of the settings, in
-    place of the parameter that takes the settings. As in::
+    place of the parameter that takes the settings. For example::
 
         @options_from_settings(table_settings=TableSettings, excluded_fields=("blocks",))
         def search(table_settings: TableSettings, seed: SeedOption = 0) -> None: ...
@@ -88,8 +88,9 @@ def command_options(
     parameters = inspect.signature(command, eval_str=True).parameters
     for name, parameter in parameters.items():
         if name in settings_classes:
+            # This parameter takes settings: an option for each of their fields.
             settings_class = settings_classes[name]
-            for field in offered_fields(settings_class, excluded_fields):
+            for field in fields_with_options(settings_class, excluded_fields):
                 options.append(make_option(field, settings_class))
         else:
             # Keyword-only parameters may come in any order, with or without defaults.
@@ -102,12 +103,14 @@ def pop_settings(
 ) -> Any:
     """Take the values of the options out of `values`, and make the settings of them."""
     settings = {}
-    for field in offered_fields(settings_class, excluded_fields):
+    for field in fields_with_options(settings_class, excluded_fields):
         settings[field.name] = setting_value(field, values.pop(field.name))
     return settings_class(**settings)
 
 
-def offered_fields(settings_class: type[Any], excluded_fields: Collection[str]) -> list[Field[Any]]:
+def fields_with_options(
+    settings_class: type[Any], excluded_fields: Collection[str]
+) -> list[Field[Any]]:
     """The fields of a class of settings, apart from those named."""
     return [field for field in fields(settings_class) if field.name not in excluded_fields]
 
@@ -119,13 +122,14 @@ def make_option(field: Field[Any], settings_class: type[Any]) -> inspect.Paramet
     """
     # The default and the type of the option's value.
     default = field.default
-    if takes_names(field):
+    if is_tuple_of_names(field):
         default = None  # a tuple of names is given as one text, a,b,c
-    value_type = option_type(get_type_hints(settings_class)[field.name])
+    type_hints = get_type_hints(settings_class)
+    value_type = option_type(type_hints[field.name])
     if default is None:
         value_type = value_type | None
 
-    # The part of the help that lists the option.
+    # The panel is the part of the help that lists the option.
     panel = PANELS[settings_class]
     if field.name in DESIGN_SETTINGS:
         panel = DESIGN_PANEL
@@ -160,13 +164,13 @@ def option_type(type_hint: Any) -> Any:
     return str
 
 
-def takes_names(field: Field[Any]) -> bool:
+def is_tuple_of_names(field: Field[Any]) -> bool:
     """Whether a setting is a tuple of names, which the command line takes as a,b,c."""
     return field.default == ()
 
 
 def setting_value(field: Field[Any], option_value: Any) -> Any:
     """The value of a setting from that of its option."""
-    if takes_names(field):
+    if is_tuple_of_names(field):
         return split_names(option_value)
     return option_value

@@ -146,7 +146,7 @@ def run_test(
         show_or_print(result, table.source, json=json)
     finally:
         write_files(result, table, files)
-    end_unfinished(result)  # with an exit code of its own, if the test was cut short
+    exit_if_unfinished(result)  # with an exit code of its own, if the test was cut short
 
 
 def check_weights_of_outcome(path: Path | None) -> None:
@@ -170,11 +170,12 @@ class OutputFiles(NamedTuple):
 def write_files(
     result: SeparationTest | OutcomeTest, table: Dataset | OutcomeTable, files: OutputFiles
 ) -> None:
-    """Write the files that were asked for: a path of `files` is None where a file was not.
+    """Write the files that were asked for; the path of any other file is None in `files`.
 
-    These are the figure, the page (HTML), the table of features (CSV), the weights of the rules,
-    and the result itself (JSON).
+    They are the figure, the page (HTML), the table of features (CSV), the weights of the rules, and
+    the result itself (JSON).
     """
+    # Each of these functions does nothing if the path is None.
     write_figure(result.plot, files.figure)
     write_page(result, files.report, table)
     if files.features_table is not None:
@@ -196,11 +197,11 @@ def show_or_print(result: SeparationTest | OutcomeTest, source: str, *, json: bo
         sys.stdout.flush()
 
 
-def end_unfinished(result: SeparationTest | OutcomeTest) -> None:
-    """End the command with an exit code if something cut the test short; else return.
+def exit_if_unfinished(result: SeparationTest | OutcomeTest) -> None:
+    """If the test was cut short, end the command with an exit code that says why; else return.
 
-    A test is cut short by a signal such as Ctrl-C. A test of two classes (`SeparationTest`) can
-    also run out of memory, or lose its workers; what it has finished is shown before.
+    A signal such as Ctrl-C cuts a test short. A test of two classes (`SeparationTest`) can also run
+    out of memory, or lose its workers. What it has finished has been printed before.
     """
     from chanceline.significance import SeparationTest
     from chanceline.significance.unfinished import Unfinished
@@ -314,12 +315,12 @@ def show_test(result: SeparationTest | OutcomeTest, source: str) -> None:
     text = visible(in_flags(str(result)), keep="\n")
 
     # Split the text at the verdict, its first words in capitals, to print these in colour.
-    verdict_word = result.verdict.upper()
-    before, _, after = text.partition(verdict_word)
+    verdict_words = result.verdict.upper()
+    text_before, _, text_after = text.partition(verdict_words)
     console = Console(highlight=False, soft_wrap=True)
-    console.print(before, end="", markup=False)
-    console.print(verdict_word, style=colour, end="", markup=False)
-    console.print(after, markup=False)
+    console.print(text_before, end="", markup=False)
+    console.print(verdict_words, style=colour, end="", markup=False)
+    console.print(text_after, markup=False)
     show(f"\n  {source}: {table_in_words(result)}")
 
 

@@ -47,7 +47,7 @@ def show(text: str) -> None:
         print(line)
 
 
-def answer(
+def print_answer(
     record: Mapping[str, Any], sentence: str, json: bool, tell: Callable[[str], None] = show
 ) -> None:
     """Print what a command has done: the record for a program, or a sentence for people.

@@ -9,7 +9,7 @@ import typer
 
 import chanceline
 from chanceline.cli.options import FigureOption, JsonOption, ReportOption
-from chanceline.cli.terminal import answer, print_json, say, write_figure
+from chanceline.cli.terminal import print_answer, print_json, say, write_figure
 from chanceline.errors import InputError
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def show_theory(result: TheoryResult, json: bool, report: Path | None) -> None:
         from chanceline.report import write_theory_report
 
         say(f"report written to {write_theory_report(result, report)}")
-    answer(result.to_dict(), str(result), json)
+    print_answer(result.to_dict(), str(result), json)
 
 
 def curve(
@@ -155,7 +155,7 @@ def curve(
 
     if not 1 <= points <= MAX_CURVE_POINTS:
         raise InputError(f"--points must be between 1 and {MAX_CURVE_POINTS:,}, but is {points}")
-    # A picture's name given as --out is a mistake, as that file is a table.
+    # A picture's name given as --out is a mistake, because the file of --out is a table.
     if out is not None and check_target(out).suffix.lower() in (".png", ".svg", ".pdf"):
         raise InputError(
             f"--out is a table of numbers (.csv); for the picture {out.name!r} use --figure."

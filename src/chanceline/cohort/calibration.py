@@ -61,26 +61,28 @@ class Calibration:
     brier_of_share: float
 
 
-def calibrate(scores: Floats, positive: Bools) -> Calibration:
+def calibrate(scores: Floats, is_positive: Bools) -> Calibration:
     """Compare the probabilities that a rule gives to the positive class with what happened.
 
     Parameters
     ----------
     scores : the rule's scores η, (samples,); the probabilities are 1/(1 + e^−η)
-    positive : which samples are positive, (samples,)
+    is_positive : which samples are positive, (samples,)
     """
     probabilities = sigmoid(scores)
-    n_positive = int(np.count_nonzero(positive))
-    share = n_positive / len(positive)
-    # Brier's score, the mean of (probability − class)², is share·(1 − share) if every sample gets
-    # the share of positives as its probability.
+    n_positive = int(np.count_nonzero(is_positive))
+    # Brier's score is the mean of (probability − class)², with the classes 1 and 0. If every sample
+    # gets the share of positives as its probability, Brier's score is share·(1 − share).
+    brier = float(np.mean((probabilities - is_positive) ** 2))
+    share = n_positive / len(is_positive)
+    brier_of_share = share * (1 - share)
     return Calibration(
         n_positive=n_positive,
         expected_positive=float(probabilities.sum()),
         pvalue=count_pvalue(probabilities, n_positive),
-        slope=calibration_slope(scores, positive),
-        brier=float(np.mean((probabilities - positive) ** 2)),
-        brier_of_share=share * (1 - share),
+        slope=calibration_slope(scores, is_positive),
+        brier=brier,
+        brier_of_share=brier_of_share,
     )
 
 
@@ -89,7 +91,7 @@ def count_pvalue(probabilities: Floats, n_positive: int) -> float:
 
     Parameters
     ----------
-    probabilities : of every sample, (samples,)
+    probabilities : that a sample is positive, for every sample, (samples,)
     n_positive : how many samples are positive
     """
     law = poisson_binomial_law(probabilities)
@@ -98,17 +100,17 @@ def count_pvalue(probabilities: Floats, n_positive: int) -> float:
     return min(1.0, 2 * min(at_most, at_least))
 
 
-def calibration_slope(scores: Floats, positive: Bools) -> CalibrationSlope | None:
+def calibration_slope(scores: Floats, is_positive: Bools) -> CalibrationSlope | None:
     """The slope b of logit P(positive) = a + b·score by maximum likelihood, and its 95 % interval.
 
     None if the scores of the two classes do not overlap: then the likelihood has no maximum.
 
     Parameters
     ----------
-    scores : (samples,)
-    positive : which samples are positive, (samples,)
+    scores : the rule's score of every sample, (samples,)
+    is_positive : which samples are positive, (samples,)
     """
-    if not scores_overlap(scores, positive):
+    if not scores_overlap(scores, is_positive):
         return None
 
     # Standardize the scores, which may be of any size if new samples have other units.
@@ -116,51 +118,54 @@ def calibration_slope(scores: Floats, positive: Bools) -> CalibrationSlope | Non
     standardized = (scores - scores.mean()) / spread
     design = np.column_stack([np.ones(len(scores)), standardized])
 
-    coefficients, information = _fit_by_maximum_likelihood(design, positive)
-    covariance = np.linalg.inv(information)
+    coefficients, information = _fit_by_maximum_likelihood(design, is_positive)
+    covariance = np.linalg.inv(information)  # of the coefficients: intercept, slope
 
-    # Back to the scores' own units. Wald's interval is symmetric around the estimate.
+    # Back to the scores' own units, with Wald's interval around the slope.
     slope = float(coefficients[1]) / spread
-    standard_error = sqrt(float(covariance[1, 1])) / spread
+    slope_variance = float(covariance[1, 1])  # of the slope on standardized scores
+    standard_error = sqrt(slope_variance) / spread
     margin = NORMAL_QUANTILE * standard_error
     return CalibrationSlope(slope, (slope - margin, slope + margin))
 
 
-def _fit_by_maximum_likelihood(design: Floats, positive: Bools) -> tuple[Floats, Floats]:
+def _fit_by_maximum_likelihood(design: Floats, is_positive: Bools) -> tuple[Floats, Floats]:
     """Logistic regression without a penalty, by Newton's method with steps of limited size.
 
     Parameters
     ----------
     design : (samples, terms)
-    positive : which samples are positive, (samples,)
+    is_positive : which samples are positive, (samples,)
 
     Returns
     -------
     coefficients : (terms,)
-    information : Fisher's information matrix at the coefficients, (terms, terms)
+    information : Fisher's information matrix at the coefficients before the last, tiny step,
+        (terms, terms)
     """
     coefficients = np.zeros(design.shape[1])
     for _ in range(MAX_SLOPE_STEPS):
         probabilities = sigmoid(design @ coefficients)
-        gradient = design.T @ (positive - probabilities)  # of the log-likelihood
+        gradient = design.T @ (is_positive - probabilities)  # of the log-likelihood
         variances = probabilities * (1 - probabilities)
         information = design.T @ (design * variances[:, None])
         step = np.linalg.solve(information, gradient)
 
         # Shorten a step that is larger than LARGEST_STEP, so that it does not overshoot.
         step_size = float(np.abs(step).max())
-        coefficients += step * min(1.0, LARGEST_STEP / max(step_size, SMALLEST_STEP))
+        factor = min(1.0, LARGEST_STEP / max(step_size, SMALLEST_STEP))
+        coefficients += step * factor
         if step_size < SMALLEST_STEP:
             break
     return coefficients, information
 
 
-def scores_overlap(scores: Floats, positive: Bools) -> bool:
+def scores_overlap(scores: Floats, is_positive: Bools) -> bool:
     """Whether no threshold separates the classes, in either order, samples on it left aside."""
-    if positive.all() or not positive.any():
+    if is_positive.all() or not is_positive.any():
         return False
-    positive_scores = scores[positive]
-    negative_scores = scores[~positive]
+    positive_scores = scores[is_positive]
+    negative_scores = scores[~is_positive]
     some_above = positive_scores.max() > negative_scores.min()
     some_below = positive_scores.min() < negative_scores.max()
     return bool(some_above and some_below)

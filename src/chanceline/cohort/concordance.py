@@ -39,48 +39,50 @@ class ConcordanceTest:
     n_shuffles: int = 0
 
 
-def concordance_test(scores: Floats, positive: Bools, block_of_sample: Ints) -> ConcordanceTest:
+def concordance_test(scores: Floats, is_positive: Bools, block_of_sample: Ints) -> ConcordanceTest:
     """Test whether positive samples have larger scores than negative ones of the same block.
 
-    The statistic U is the number of pairs, of a positive and a negative sample of one block, in
-    which the positive one has the larger score; ties count one half. It is doubled, so that it is
-    a whole number.
+    The statistic U (Mann and Whitney) is the number of pairs, of a positive and a negative sample
+    of one block, in which the positive one has the larger score; ties count one half. Ranks and U
+    are doubled, so that both are whole numbers.
 
     Parameters
     ----------
-    scores : (samples,)
-    positive : which samples are positive, (samples,)
-    block_of_sample : numbers of the blocks (samples that are only compared with each other),
-        (samples,)
+    scores : the rule's score of every sample, (samples,)
+    is_positive : which samples are positive, (samples,)
+    block_of_sample : the number of every sample's block, (samples,); only samples of the same block
+        are compared.
     """
     # For each block with samples of both classes: doubled ranks, and the number of positives.
     # Blocks of one class have no pairs to compare.
-    ranks = []
+    ranks_of_blocks = []
     n_positives = []
-    doubled_statistic = 0  # 2U
+    doubled_U = 0
     n_pairs = 0
     for block in np.unique(block_of_sample):
         in_block = block_of_sample == block
-        block_positive = positive[in_block]
-        n_positive = int(np.count_nonzero(block_positive))
-        n_negative = len(block_positive) - n_positive
+        is_positive_in_block = is_positive[in_block]
+        n_positive = int(np.count_nonzero(is_positive_in_block))
+        n_negative = len(is_positive_in_block) - n_positive
         if n_positive == 0 or n_negative == 0:
             continue
-        block_ranks = doubled_ranks(scores[in_block])
-        ranks.append(block_ranks)
+        ranks = doubled_ranks(scores[in_block])
+        ranks_of_blocks.append(ranks)
         n_positives.append(n_positive)
-        doubled_statistic += doubled_concordance(block_ranks, block_positive)
+        doubled_U += doubled_concordance(ranks, is_positive_in_block)
         n_pairs += n_positive * n_negative
     if n_pairs == 0:
         return ConcordanceTest(area=float("nan"), pvalue=1.0)
 
-    # The p-value P(2U at least as large): exact, or by shuffles if that would take too long.
-    area = doubled_statistic / (2 * n_pairs)
-    if exact_steps(ranks, n_positives) <= MAX_EXACT_STEPS:
-        law = concordance_law(ranks, n_positives)  # law[u] is P(2U = u)
-        pvalue = float(min(law[doubled_statistic:].sum(), 1.0))  # rounding may exceed 1
+    # The area under the curve is the share of pairs in the right order, U/pairs. The p-value is the
+    # probability of so large a U: exact, or by shuffles if that would take too long.
+    area = doubled_U / (2 * n_pairs)
+    if exact_steps(ranks_of_blocks, n_positives) <= MAX_EXACT_STEPS:
+        law = concordance_law(ranks_of_blocks, n_positives)  # law[u] is P(2U = u)
+        upper_tail = law[doubled_U:].sum()
+        pvalue = float(min(upper_tail, 1.0))  # rounding may exceed 1
         return ConcordanceTest(area, pvalue)
-    pvalue = shuffled_pvalue(ranks, n_positives, doubled_statistic)
+    pvalue = shuffled_pvalue(ranks_of_blocks, n_positives, doubled_U)
     return ConcordanceTest(area, pvalue, n_shuffles=SHUFFLES_OF_LARGE_COHORT)
 
 
@@ -89,39 +91,39 @@ def doubled_ranks(scores: Floats) -> Ints:
     return np.rint(2 * rankdata(scores)).astype(np.int64)
 
 
-def doubled_concordance(ranks: Ints, positive: Bools) -> int:
+def doubled_concordance(ranks: Ints, is_positive: Bools) -> int:
     """Twice the number of pairs in the right order, 2U = 2 Σ ranks of positives − n₁(n₁ + 1).
 
     Parameters
     ----------
     ranks : twice the rank of every sample, (samples,)
-    positive : which samples are positive, (samples,)
+    is_positive : which samples are positive, (samples,)
     """
-    n_positive = int(np.count_nonzero(positive))
-    return int(ranks[positive].sum()) - n_positive * (n_positive + 1)
+    n_positive = int(np.count_nonzero(is_positive))
+    return int(ranks[is_positive].sum()) - n_positive * (n_positive + 1)
 
 
-def exact_steps(ranks: list[Ints], n_positives: list[int]) -> float:
+def exact_steps(ranks_of_blocks: list[Ints], n_positives: list[int]) -> float:
     """About how many additions the exact law takes; parameters as in `concordance_law`."""
     steps = 0.0
-    for block_ranks, n_positive in zip(ranks, n_positives, strict=True):
-        n_samples = len(block_ranks)
+    for ranks, n_positive in zip(ranks_of_blocks, n_positives, strict=True):
+        n_samples = len(ranks)
         n_chosen = min(n_positive, n_samples - n_positive)
         steps += n_samples * n_chosen * 2.0 * n_samples * n_chosen
     return steps
 
 
-def concordance_law(ranks: list[Ints], n_positives: list[int]) -> Floats:
+def concordance_law(ranks_of_blocks: list[Ints], n_positives: list[int]) -> Floats:
     """P(2U = 0, 1, …), U the number of pairs in the right order within blocks, (2 pairs + 1,).
 
     Parameters
     ----------
-    ranks : for each block twice the ranks of its samples, (samples of the block,)
+    ranks_of_blocks : for each block twice the ranks of its samples, (samples of the block,)
     n_positives : how many samples of each block are positive
     """
     law = np.ones(1)
-    for block_ranks, n_positive in zip(ranks, n_positives, strict=True):
-        law = np.convolve(law, block_law(block_ranks, n_positive))
+    for ranks, n_positive in zip(ranks_of_blocks, n_positives, strict=True):
+        law = np.convolve(law, block_law(ranks, n_positive))
     return law
 
 
@@ -154,33 +156,37 @@ def law_of_rank_sum(ranks: Ints, n_chosen: int) -> Floats:
     law : P(sum = 0, 1, …, largest sum), (largest sum + 1,)
     """
     n_samples = len(ranks)
-    largest_sum = int(np.sort(ranks)[n_samples - n_chosen :].sum())
+    largest_ranks = np.sort(ranks)[n_samples - n_chosen :]
+    largest_sum = int(largest_ranks.sum())
     n_drawn = np.arange(n_chosen + 1)  # k
-    # law[k, s]: the probability that k of the samples so far were drawn, with a sum of s.
+    # law[k, s]: the probability that k of the samples so far were drawn, and that their ranks have
+    # the sum s.
     law = np.zeros((n_chosen + 1, largest_sum + 1))
     law[0, 0] = 1.0
     for i, rank in enumerate(ranks.tolist()):
         # Clipped, because numbers k that cannot occur would give a probability outside 0 to 1.
-        p_drawn = np.clip((n_chosen - n_drawn) / (n_samples - i), 0.0, 1.0)
-        drawn = law * p_drawn[:, None]
+        p_drawn = np.clip((n_chosen - n_drawn) / (n_samples - i), 0.0, 1.0)  # for every k
+        law_if_drawn = law * p_drawn[:, None]
         law *= 1 - p_drawn[:, None]
         # A sample that is drawn leads from (k, s) to (k + 1, s + its rank).
-        law[1:, rank:] += drawn[:-1, : largest_sum + 1 - rank]
+        law[1:, rank:] += law_if_drawn[:-1, : largest_sum + 1 - rank]
     return law[n_chosen]
 
 
-def shuffled_pvalue(ranks: list[Ints], n_positives: list[int], observed: int) -> float:
-    """The p-value of a concordance 2U by shuffling labels within blocks.
+def shuffled_pvalue(
+    ranks_of_blocks: list[Ints], n_positives: list[int], observed_doubled_U: int
+) -> float:
+    """The p-value of the statistic U (pairs in the right order), by shuffles within blocks.
 
-    It is (1 + shuffles with as large a concordance)/(1 + shuffles). With doubled ranks r,
-    2U = Σ r of positives − n(n + 1) in a block of n positives: the last term is the smallest sum
-    2 + 4 + … + 2n, which no pair in the right order adds to.
+    It is (1 + shuffles with as large a U)/(1 + shuffles). A block of n positives adds
+    Σ r − n(n + 1) to 2U, where r are twice the ranks of its positives. The last term is the
+    smallest possible sum, 2 + 4 + … + 2n, with which no pair is in the right order.
 
     Parameters
     ----------
-    ranks : for each block twice the ranks of its samples, (samples of the block,)
+    ranks_of_blocks : for each block twice the ranks of its samples, (samples of the block,)
     n_positives : n, how many samples of each block are positive
-    observed : 2U of the true labels, twice the number of pairs in the right order
+    observed_doubled_U : 2U of the true labels, twice the number of pairs in the right order
     """
     rng = np.random.default_rng(SEED_OF_SHUFFLES)
     n_as_large = 0
@@ -188,13 +194,15 @@ def shuffled_pvalue(ranks: list[Ints], n_positives: list[int], observed: int) ->
     while n_remaining > 0:
         # A batch of shuffles, of limited size because of memory.
         batch_size = min(n_remaining, SHUFFLES_AT_ONCE)
-        concordance = np.zeros(batch_size, dtype=np.int64)  # 2U of every shuffle
-        for block_ranks, n_positive in zip(ranks, n_positives, strict=True):
-            # Shuffling ranks is shuffling labels: the first n_positive samples count as positive.
-            repeated_ranks = np.tile(block_ranks, (batch_size, 1))  # (shuffles, samples)
-            shuffled = rng.permuted(repeated_ranks, axis=1)
+        doubled_U = np.zeros(batch_size, dtype=np.int64)  # of every shuffle
+        for ranks, n_positive in zip(ranks_of_blocks, n_positives, strict=True):
+            # Ranks are shuffled, which is the same as shuffling labels: in every shuffle the first
+            # n_positive samples of the block count as positive.
+            repeated_ranks = np.tile(ranks, (batch_size, 1))  # (shuffles, samples of the block)
+            shuffled_ranks = rng.permuted(repeated_ranks, axis=1)
+            rank_sums = shuffled_ranks[:, :n_positive].sum(axis=1)  # of positives, (shuffles,)
             smallest_sum = n_positive * (n_positive + 1)
-            concordance += shuffled[:, :n_positive].sum(axis=1) - smallest_sum
-        n_as_large += int(np.count_nonzero(concordance >= observed))
+            doubled_U += rank_sums - smallest_sum
+        n_as_large += int(np.count_nonzero(doubled_U >= observed_doubled_U))
         n_remaining -= batch_size
     return (1 + n_as_large) / (1 + SHUFFLES_OF_LARGE_COHORT)

@@ -84,8 +84,8 @@ class ConfirmationUnits:
 
     Attributes
     ----------
-    scores : of every unit, the mean of its rows, (units,).
-    positive : which units are positive, (units,).
+    scores : the score of every unit, which is the mean score of its rows, (units,).
+    is_positive : which units are positive, (units,).
     block_of_unit : numbers of the blocks or pairs, (units,).
     are_paired : whether blocks are pairs.
     n_rows : rows of the table.
@@ -93,7 +93,7 @@ class ConfirmationUnits:
     """
 
     scores: Floats
-    positive: Bools
+    is_positive: Bools
     block_of_unit: Ints
     are_paired: bool
     n_rows: int
@@ -102,12 +102,12 @@ class ConfirmationUnits:
     @property
     def is_wrong(self) -> Bools:
         """Which units are told wrongly, (units,)."""
-        return (self.scores > 0) != self.positive
+        return (self.scores > 0) != self.is_positive
 
     def block_sizes(self) -> list[tuple[int, int]]:
         """Positive and negative units of every block that has both."""
-        n_positive = np.bincount(self.block_of_unit, weights=self.positive).astype(int)
-        n_negative = np.bincount(self.block_of_unit, weights=~self.positive).astype(int)
+        n_positive = np.bincount(self.block_of_unit, weights=self.is_positive).astype(int)
+        n_negative = np.bincount(self.block_of_unit, weights=~self.is_positive).astype(int)
         sizes = zip(n_positive.tolist(), n_negative.tolist(), strict=True)
         return [size for size in sizes if min(size) > 0]
 
@@ -190,28 +190,31 @@ def p_in_figures(pvalue: float) -> str:
 
 
 def make_units(scores: Floats, labels: Floats, declared: DeclaredRoles) -> ConfirmationUnits:
-    """Check what was declared about new samples, and turn rows into units that count once.
+    """Turn rows of new samples into units that count once each.
 
     A unit is a group of rows (of one patient, say), or a single row if there are no groups. Its
-    score is the mean score of its rows.
+    score is the mean score of its rows. Blocks, groups or pairs that contradict the
+    labels or each other are an error.
 
     Parameters
     ----------
-    scores : of a rule, (rows,)
-    labels : ±1, (rows,)
+    scores : the rule's score of every row, (rows,)
+    labels : the class of every row, ±1, (rows,)
     declared : blocks, groups and pairs, one value for each row.
     """
     design = make_design(labels, declared)
     unit_of_row = design.unit_of_sample
     n_rows_of_unit = np.bincount(unit_of_row)
-    unit_scores = np.bincount(unit_of_row, weights=scores) / n_rows_of_unit
+    score_sums = np.bincount(unit_of_row, weights=scores)  # (units,)
+    unit_scores = score_sums / n_rows_of_unit
+    row_is_wrong = (scores > 0) != (labels > 0)  # (rows,)
     return ConfirmationUnits(
         scores=unit_scores,
-        positive=design.unit_labels > 0,
+        is_positive=design.unit_labels > 0,
         block_of_unit=design.block_of_unit,
         are_paired=declared.pairs is not None,
         n_rows=len(scores),
-        row_error=float(np.mean((scores > 0) != (labels > 0))),
+        row_error=float(np.mean(row_is_wrong)),
     )
 
 
@@ -228,12 +231,12 @@ def confirm_units(
     source, findings : the name of the new table, and what is worth knowing about it.
     """
     is_wrong = units.is_wrong  # (units,)
-    ranks = concordance_test(units.scores, units.positive, units.block_of_unit)
-    share_positive = float(units.positive.mean())
+    rank_test = concordance_test(units.scores, units.is_positive, units.block_of_unit)
+    share_positive = float(units.is_positive.mean())
     # In pairs half of the samples are positive by design, so that probabilities cannot be judged.
     calibration = None
     if claim.gives_probabilities and not units.are_paired:
-        calibration = calibrate(units.scores, units.positive)
+        calibration = calibrate(units.scores, units.is_positive)
     return Confirmation(
         source=source,
         classes=claim.classes,
@@ -245,12 +248,12 @@ def confirm_units(
         error=float(is_wrong.mean()),
         error_interval=error_interval(units),
         row_error=units.row_error,
-        sensitivity=share_right(~is_wrong[units.positive]),
-        specificity=share_right(~is_wrong[~units.positive]),
-        area=ranks.area,
-        area_interval=area_interval_of_blocks(ranks.area, units.block_sizes()),
-        pvalue=ranks.pvalue,
-        n_shuffles=ranks.n_shuffles,
+        sensitivity=share_right(~is_wrong[units.is_positive]),
+        specificity=share_right(~is_wrong[~units.is_positive]),
+        area=rank_test.area,
+        area_interval=area_interval_of_blocks(rank_test.area, units.block_sizes()),
+        pvalue=rank_test.pvalue,
+        n_shuffles=rank_test.n_shuffles,
         one_class_error=min(share_positive, 1 - share_positive),
         one_class_pvalue=one_class_pvalue(units),
         calibration=calibration,
@@ -273,8 +276,8 @@ def error_interval(units: ConfirmationUnits) -> tuple[float, float]:
         return clopper_pearson(float(is_wrong.sum()), len(is_wrong))
     # The error is the mean of those of the classes, whose intervals fail in 2.5 % each.
     confidence = (1 + CONFIDENCE) / 2
-    missed = share_right(is_wrong[units.positive], confidence).interval
-    false_alarms = share_right(is_wrong[~units.positive], confidence).interval
+    missed = share_right(is_wrong[units.is_positive], confidence).interval
+    false_alarms = share_right(is_wrong[~units.is_positive], confidence).interval
     return (missed[0] + false_alarms[0]) / 2, (missed[1] + false_alarms[1]) / 2
 
 
@@ -287,8 +290,8 @@ def one_class_pvalue(units: ConfirmationUnits) -> float:
     """
     pvalues = []
     for positive_is_named in (True, False):
-        # 1 for samples that the rule wins, −1 for those that it loses, else 0.
-        naming_is_wrong = units.positive != positive_is_named
+        # The gain is 1 for samples that the rule wins, −1 for those that it loses, else 0.
+        naming_is_wrong = units.is_positive != positive_is_named
         gains = naming_is_wrong.astype(int) - units.is_wrong.astype(int)  # (units,)
         if units.are_paired:
             # A pair's two samples are not independent: it counts once, by the sum of its gains.

@@ -28,13 +28,10 @@ def confirmation_text(confirmation: Confirmation) -> str:
         else:
             notes.append(bullet(finding.message))
     verdict = f"{verdict_words(confirmation)}: {verdict_meaning(confirmation)}"
-    paragraphs = [
-        warnings,
-        [wrapped_sentence(verdict)],
-        [named_line(name, words) for name, words in confirmation_rows(confirmation)],
-        notes,
-    ]
-    return "\n\n".join("\n".join(lines) for lines in paragraphs if lines)
+    number_lines = [named_line(name, words) for name, words in confirmation_rows(confirmation)]
+    paragraphs = [warnings, [wrapped_sentence(verdict)], number_lines, notes]
+    texts = ["\n".join(lines) for lines in paragraphs if lines]
+    return "\n\n".join(texts)
 
 
 def bullet(sentence: str) -> str:
@@ -67,10 +64,10 @@ def verdict_words(confirmation: Confirmation) -> str:
 
 
 def verdict_meaning(confirmation: Confirmation) -> str:
-    """`the rule ranks the 60 new samples better than chance, and errs less often than …`
+    """Say what the verdict means: `the rule ranks the 60 new samples better than chance, and …`
 
     Confirmed means that the ranks are better than chance. The rest of the sentence is about errors:
-    whether the rule makes clearly fewer than always naming the same class.
+    whether the rule makes clearly fewer of them than always naming the same class.
     """
     new_units = plural(confirmation.n_units, f"new {unit_noun(confirmation)}")
     if not confirmation.confirmed:
@@ -99,7 +96,7 @@ def unit_noun(confirmation: Confirmation) -> str:
 
 
 def confirmation_rows(confirmation: Confirmation) -> list[tuple[str, str]]:
-    """What is said of every number, as pairs of a name and words.
+    """The numbers of a confirmation, each as a pair of its name and words.
 
     Numbers that are not known have no words and are left out.
     """
@@ -123,9 +120,10 @@ def per_cent(interval: tuple[float, float]) -> str:
 
 
 def _error_words(confirmation: Confirmation) -> str:
-    """`5 of 60 samples wrong, 8 % (exact 95 % interval 3–18 %); always naming one class 40 % (…)`.
+    """The error in words, and for comparison the error of always naming one class.
 
-    If groups of rows count once, the error of single rows is added.
+    For example: `5 of 60 samples wrong, 8 % (exact 95 % interval 3–18 %); always naming one class
+    40 % (…)`. If groups of rows count once, the error of single rows is added.
     """
     noun = unit_noun(confirmation)
     interval = per_cent(confirmation.error_interval)

@@ -39,20 +39,35 @@ def rule_to_record(rule: SavedRule) -> dict[str, Any]:
 
 
 def rule_from_record(record: FileRecord) -> SavedRule:
-    """The rule that `rule_to_record` wrote; values of a wrong type or length are refused."""
+    """Read the rule that `rule_to_record` wrote; values of a wrong type or length are refused.
+
+    The methods of `record` read a value by its key: `text` and `texts` one text or several,
+    `number` and `numbers` likewise, `truth` a truth value, and `record` a record within this one.
+    """
     features = record.texts("features")
     covariates = [covariate_from_record(item) for item in record.records("covariates")]
     encoder = CovariateEncoder(tuple(covariates))
-    block_record = record.record("block_biases")
+    block_record = record.record("block_biases")  # block → its bias
+
+    # Which of the rules of a result this is: the rule to use, say, or the one on few features.
+    rule_names = [choice.value for choice in RuleChoice]
+    rule_name = record.choice("rule", rule_names)
+    text = record.text("text")
+
+    # A weight for every feature, and for every term of the covariates; and the biases.
+    weights = record.numbers("weights", length=len(features))
+    bias = record.number("bias")
+    covariate_weights = record.numbers("covariate_weights", length=len(encoder.terms))
+    block_biases = {name: block_record.number(name) for name in block_record.names()}
     return SavedRule(
-        choice=RuleChoice(record.choice("rule", [choice.value for choice in RuleChoice])),
-        text=record.text("text"),
+        choice=RuleChoice(rule_name),
+        text=text,
         features=features,
-        weights=np.array(record.numbers("weights", length=len(features))),
-        bias=record.number("bias"),
+        weights=np.array(weights),
+        bias=bias,
         encoder=encoder,
-        covariate_weights=np.array(record.numbers("covariate_weights", length=len(encoder.terms))),
-        block_biases={name: block_record.number(name) for name in block_record.names()},
+        covariate_weights=np.array(covariate_weights),
+        block_biases=block_biases,
         gives_probabilities=record.truth("gives_probabilities"),
     )
 
@@ -69,7 +84,7 @@ def covariate_to_record(covariate: Covariate) -> dict[str, Any]:
 
 
 def covariate_from_record(record: FileRecord) -> Covariate:
-    """How a covariate becomes terms of a rule, as `covariate_to_record` wrote it.
+    """Read a covariate that `covariate_to_record` wrote.
 
     There are three kinds: categories, numbers as they are, and numbers with a quadratic term. What
     would not work (no levels, or a spread that cannot be divided by) is refused.

@@ -26,10 +26,10 @@ INDICATOR = "indicator"
 
 
 def inputs_to_record(inputs: RuleInputs) -> dict[str, Any]:
-    """What rules need to know of a table's columns, as plain values for JSON with all digits.
+    """Write what rules need to know of a table's columns as plain values for JSON, with all digits.
 
-    These are the recipe by which cells become numbers, and means, ranges and ranks of the table
-    that was tested. `inputs_from_record` reads them.
+    These are the recipe by which cells become numbers, and means, ranges and ranked values of the
+    table that was tested. `inputs_from_record` reads them.
     """
     recipe = inputs.recipe
     return {
@@ -52,7 +52,8 @@ def inputs_to_record(inputs: RuleInputs) -> dict[str, Any]:
 
 
 def inputs_from_record(record: FileRecord) -> RuleInputs:
-    """What `inputs_to_record` wrote; values of a wrong type or length are refused."""
+    """Read what `inputs_to_record` wrote; values of a wrong type or length are refused."""
+    # Means, ranges and ranked values are records of their own, with the names of columns as keys.
     mean_record = record.record("means")
     range_record = record.record("ranges")
     ranked_record = record.record("ranked_values")
@@ -63,7 +64,8 @@ def inputs_from_record(record: FileRecord) -> RuleInputs:
     n_numbers = len(ColumnRange._fields)
     ranges = {}
     for name in range_record.names():
-        ranges[name] = ColumnRange(*range_record.numbers(name, length=n_numbers))
+        numbers = range_record.numbers(name, length=n_numbers)
+        ranges[name] = ColumnRange(*numbers)
 
     ranked_values = {name: np.array(ranked_record.numbers(name)) for name in ranked_record.names()}
     return RuleInputs(
@@ -77,14 +79,15 @@ def inputs_from_record(record: FileRecord) -> RuleInputs:
 
 
 def _recipe_from_record(record: FileRecord) -> TableRecipe:
-    """The recipe by which cells become numbers, from what `inputs_to_record` wrote."""
-    # A role says what a column tells of the samples: blocks, groups, pairs.
-    roles = record.record("roles")
-    for role in roles.names():
+    """Read the recipe by which cells become numbers, which `inputs_to_record` wrote."""
+    # A role says what a column tells of the samples: blocks, groups or pairs.
+    role_record = record.record("roles")
+    for role in role_record.names():
         if role not in list(Role):
             record.refuse(f"there is no role {role!r}")
+    columns = [_column_from_record(column) for column in record.records("columns")]
     return TableRecipe(
-        columns=tuple(_column_from_record(column) for column in record.records("columns")),
+        columns=tuple(columns),
         transform=record.choice("transform", TRANSFORMS),
         added=record.number("added"),
         below=record.optional_choice("below", ["half", "missing"]),
@@ -92,7 +95,7 @@ def _recipe_from_record(record: FileRecord) -> TableRecipe:
         label=record.text("label"),
         split_at=record.optional_number("split_at"),
         chosen_classes=record.truth("chosen_classes"),
-        roles={role: roles.text(role) for role in roles.names()},
+        roles={role: role_record.text(role) for role in role_record.names()},
         independent=record.texts("independent"),
     )
 
@@ -104,7 +107,7 @@ def _column_to_record(column: RecipeColumn) -> dict[str, Any]:
 
 
 def _column_from_record(record: FileRecord) -> RecipeColumn:
-    """How a column becomes a feature, as `_column_to_record` wrote it.
+    """Read how a column becomes a feature, as `_column_to_record` wrote it.
 
     A column of text becomes an indicator of one of its values; a column of numbers stays one,
     within limits of detection. Gaps are filled with the number `fill`, unless it is None.
@@ -120,13 +123,10 @@ def _column_from_record(record: FileRecord) -> RecipeColumn:
             levels=record.texts("levels"),
             fill=fill,
         )
-    limits = record.record("limits")
-    return NumberColumn(
-        name=name,
-        limits=ColumnLimits(
-            lower=limits.optional_number("lower"),
-            value_below=limits.optional_number("value_below"),
-            upper=limits.optional_number("upper"),
-        ),
-        fill=fill,
+    limit_record = record.record("limits")
+    limits = ColumnLimits(
+        lower=limit_record.optional_number("lower"),
+        value_below=limit_record.optional_number("value_below"),
+        upper=limit_record.optional_number("upper"),
     )
+    return NumberColumn(name=name, limits=limits, fill=fill)

@@ -38,7 +38,7 @@ class ColumnFinder:
     def __init__(self, table: RawTable) -> None:
         self._places: dict[str, _ColumnPlace] = {}
         self._names_by_spelling: dict[str, list[str]] = {}
-        for part in (table.values, table.about):
+        for part in (table.values, table.descriptions):
             for position, column in enumerate(part.columns):
                 name = str(column)
                 self._places.setdefault(name, _ColumnPlace(part, position))
@@ -61,21 +61,23 @@ class ColumnFinder:
 
         Parameters
         ----------
-        names : of all columns that are needed.
+        names : the names of all columns that are needed.
         source : what the table is called in the error.
         """
         columns: dict[str, pd.Series] = {}
-        missing = []
+        missing_names = []
         for name in names:
             column = self.find(name)
             if column is None:
-                missing.append(name)
+                missing_names.append(name)
             else:
                 columns[name] = column
-        if missing:
-            lacking = f"{source} lacks {plural(len(missing), 'column')} of the {len(names)}"
+        if missing_names:
+            n_missing = plural(len(missing_names), "column")
+            remedy = self._remedy(missing_names[0])
             raise InputError(
-                f"{lacking} that the rule needs: {quoted(missing, 6)}; {self._remedy(missing[0])}."
+                f"{source} lacks {n_missing} of the {len(names)} that the rule needs: "
+                f"{quoted(missing_names, 6)}; {remedy}."
             )
         return columns
 
@@ -98,11 +100,11 @@ def untransformed_features(
 
     Parameters
     ----------
-    columns : of the new table, by their names in the recipe (`source`).
+    columns : the columns of the new table, by their names in the recipe (`source`).
     recipe : how the cells of the table tested became numbers.
-    n_rows : of the new table.
+    n_rows : the number of rows of the new table.
     """
-    # Begin with no columns at all, so that the shape is right even without features.
+    # Begin with an array without columns, so that the shape is right even without features.
     features = [np.zeros((n_rows, 0))]
     for recipe_column in recipe.columns:
         cells = columns[recipe_column.source]
@@ -114,7 +116,7 @@ def untransformed_features(
             numbers = np.where(np.isfinite(numbers), numbers, recipe_column.fill)
         features.append(numbers[:, None])
     feature_table = np.hstack(features)
-    # Infinite values are gaps, as they were in the table tested.
+    # Gaps that are not filled become NaN. Infinite values are gaps, as in the table tested.
     return np.where(np.isfinite(feature_table), feature_table, np.nan)
 
 
@@ -155,13 +157,13 @@ def ranks_among(values: Floats, ordered: Floats) -> Floats:
 
 
 def _indicator(column: pd.Series, indicator: IndicatorColumn) -> Floats:
-    """1 where a column has the indicator's value, else 0; NaN or 0 in gaps, (rows,).
+    """The values of an indicator: 1 where a column has the indicator's value, else 0, (rows,).
 
-    A text that the table tested did not have is an error.
+    Gaps become NaN or 0 (see below). A text that the table tested did not have is an error.
 
     Parameters
     ----------
-    column : of the new table.
+    column : a column of the new table.
     indicator : the value, and all values (levels) of the column in the table tested.
     """
     text = column.astype("string")
@@ -190,17 +192,19 @@ def _numbers(column: pd.Series, recipe_column: NumberColumn, recipe: TableRecipe
 
     Parameters
     ----------
-    column : of the new table.
+    column : a column of the new table.
     recipe_column : the limits of this column in the table tested.
-    recipe : which texts are gaps, and what became of values below a limit; None if there were none.
+    recipe : `na` are the texts that mean a gap; `below` says what became of values below a limit of
+        detection, and is None if the table tested had no such limits.
     """
-    # Every cell is a number or a gap.
+    # A numeric column: every cell is a number or a gap.
     if pd.api.types.is_numeric_dtype(column):
         numbers = column.to_numpy(dtype=float, na_value=np.nan)
         return _replace_measured_beyond(numbers, recipe_column.limits)
 
-    # Some cells are text: refuse words, and limits of detection if the table tested had none.
-    cells = read_cells(column.to_numpy(dtype=object)[:, None], recipe.na)  # of shape (rows, 1)
+    # A column with text: refuse words, and limits of detection if the table tested had none.
+    written_cells = column.to_numpy(dtype=object)[:, None]  # (rows, 1)
+    cells = read_cells(written_cells, recipe.na)
     kinds = cells.kinds[:, 0]
     is_word = (kinds == CellKind.WORD) | (kinds == CellKind.ALMOST_NUMBER)
     if is_word.any():
@@ -231,9 +235,10 @@ def _replace_beyond_limits(cells: Cells, limits: ColumnLimits, below: str | None
 
     Parameters
     ----------
-    cells : of shape (rows, 1).
-    limits : of the table tested.
-    below : "half" for half of the limit; "missing" or None for gaps.
+    cells : the cells of the column, of shape (rows, 1).
+    limits : the limits of the column in the table tested.
+    below : what becomes of a cell below a limit: "half" for half of the limit; "missing" or None
+        for a gap.
     """
     kinds = cells.kinds[:, 0]
     # The number in each cell, (rows,): a measured one, or the limit after < or >; else NaN.

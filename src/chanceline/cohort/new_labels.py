@@ -62,15 +62,15 @@ class NewLabels:
 def read_new_labels(
     table: NewTable, label: str | None, classes: tuple[str, str], recipe: TableRecipe
 ) -> NewLabels:
-    """Which rows of a new table are of the two classes of the table tested.
+    """Find the rows of a new table that are of the two classes of the table tested.
 
     Rows of other classes are an error, unless the user had chosen two of several classes for the
     test. So are rows without a label, unless the settings say to drop these.
 
     Parameters
     ----------
-    table : new samples.
-    label : the column of the classes; by default the one of the table tested.
+    table : the new samples.
+    label : the name of the column of the classes; None for the name in the table tested.
     classes : the negative and the positive class of the table tested.
     recipe : how the classes were made from the column of the table tested.
     """
@@ -78,36 +78,38 @@ def read_new_labels(
     if table.settings.unlabelled != "drop":
         require_filled(column, "label", table.settings)
     is_labelled = column.notna().to_numpy()  # (rows,)
-    # Folded names, which are alike whatever their case and spaces, (labelled rows,).
-    folded_names = _folded_class_names(column[is_labelled], recipe)
+    # Names are compared in folded form, without regard to case and spaces.
+    folded_names = _folded_class_names(column[is_labelled], recipe)  # (labelled rows,)
 
     # Which rows are of which class, (rows,).
-    negative, positive = classes
-    is_positive = _for_all_rows(folded_names == folded_name(positive), is_labelled)
-    if negative == ALL_OTHERS:
+    negative_class, positive_class = classes
+    has_positive_name = folded_names == folded_name(positive_class)  # (labelled rows,)
+    is_positive = _for_all_rows(has_positive_name, is_labelled)
+    if negative_class == ALL_OTHERS:  # the test set one class against all others together
         is_negative = is_labelled & ~is_positive
     else:
-        is_negative = _for_all_rows(folded_names == folded_name(negative), is_labelled)
+        has_negative_name = folded_names == folded_name(negative_class)
+        is_negative = _for_all_rows(has_negative_name, is_labelled)
     is_other = is_labelled & ~is_positive & ~is_negative
 
     # Refuse rows of other classes where they are not expected, and a class without rows.
     if not recipe.chosen_classes:
         _refuse_other_classes(column, is_other, classes)
-    _require_class(column, is_negative, negative)
-    _require_class(column, is_positive, positive)
+    _require_class(column, is_negative, negative_class)
+    _require_class(column, is_positive, positive_class)
     return NewLabels(
         column=column,
         is_compared=is_positive | is_negative,
         is_positive=is_positive,
-        findings=tuple(_about_rows_left_out(is_labelled, is_other)),
+        findings=tuple(_note_rows_left_out(is_labelled, is_other)),
     )
 
 
-def _for_all_rows(of_labelled: Bools, is_labelled: Bools) -> Bools:
-    """What holds for labelled rows, for all rows: false without a label, (rows,)."""
-    of_rows = np.zeros(len(is_labelled), dtype=bool)
-    of_rows[is_labelled] = of_labelled
-    return of_rows
+def _for_all_rows(mask_of_labelled: Bools, is_labelled: Bools) -> Bools:
+    """Extend a mask of the labelled rows to all rows, (rows,): False for those without a label."""
+    mask = np.zeros(len(is_labelled), dtype=bool)
+    mask[is_labelled] = mask_of_labelled
+    return mask
 
 
 def _refuse_other_classes(column: pd.Series, is_other: Bools, classes: tuple[str, str]) -> None:
@@ -131,7 +133,7 @@ def _require_class(column: pd.Series, is_class: Bools, name: str) -> None:
         )
 
 
-def _about_rows_left_out(is_labelled: Bools, is_other: Bools) -> list[Finding]:
+def _note_rows_left_out(is_labelled: Bools, is_other: Bools) -> list[Finding]:
     """Notes about rows without a label, and of other classes."""
     findings = []
     n_unlabelled = int(np.count_nonzero(~is_labelled))
@@ -176,11 +178,12 @@ def refuse_undeclared(
     if is_declared or is_denied:
         return
 
-    # A suspect is sought among the columns that have no other meaning.
+    # Look for a suspect, a column that seems to tell subjects, among those without another meaning.
     outcome_names = [column.name for column in outcome_columns]
     other_columns = table.raw.without_columns([*outcome_names, *covariates])
-    known = _known_columns(table, outcome_columns, signs, recipe)
-    suspect = find_suspect(_columns_about_samples(other_columns), signs, known)
+    sample_columns = _columns_about_samples(other_columns)
+    known_columns = _known_columns(table, outcome_columns, signs, recipe)
+    suspect = find_suspect(sample_columns, signs, known_columns)
     if suspect is not None:
         raise InputError(suspect.sentence)
 
@@ -191,32 +194,35 @@ def _known_columns(
     signs: Floats,
     recipe: TableRecipe,
 ) -> list[pd.Series]:
-    """Columns about which enough was said: the outcome, and those declared or called independent.
+    """Columns whose meaning is known: the outcome, and those declared or called independent.
 
     A column that groups the rows as one of these does is not suspected of telling subjects.
     Parameters as in `refuse_undeclared`.
     """
     # The classes, and an outcome of text. A numeric outcome is not included: rows with the same
     # number may well be of one subject.
-    known = [pd.Series(signs)]
-    known += [column for column in outcome_columns if not pd.api.types.is_numeric_dtype(column)]
+    known_columns = [pd.Series(signs)]
+    for column in outcome_columns:
+        if not pd.api.types.is_numeric_dtype(column):
+            known_columns.append(column)
 
     # Columns that the user calls independent in the settings of this table; they must exist.
-    known += [find_column(table.raw, name, "independent") for name in table.settings.independent]
+    for name in table.settings.independent:
+        known_columns.append(find_column(table.raw, name, "independent"))
 
     # Columns that were called so, or given a role, for the table tested; they may be missing here.
     for name in (*recipe.independent, *table.roles.values()):
-        column = table.raw.column(name)
-        if column is not None:
-            known.append(column)
-    return known
+        tested_column = table.raw.column(name)
+        if tested_column is not None:
+            known_columns.append(tested_column)
+    return known_columns
 
 
 def _columns_about_samples(raw: RawTable) -> SampleColumns:
     """What may say which rows are of one subject."""
     text = raw.values.select_dtypes(exclude="number")
     return SampleColumns(
-        text=pd.concat([raw.about, text], axis=1),
+        text=pd.concat([raw.descriptions, text], axis=1),
         numbers=raw.values.select_dtypes("number").astype(np.float64),
         names=raw.sample_names,
         names_place=raw.names_place,

@@ -33,10 +33,10 @@ class SavedColumns(NamedTuple):
     time: str = ""
     event: str = ""
 
-    def or_those(self, known: SavedColumns) -> SavedColumns:
-        """These columns, and for those that are not named the ones known."""
-        pairs = zip(self, known, strict=True)
-        return SavedColumns(*(own or other for own, other in pairs))
+    def with_defaults(self, defaults: SavedColumns) -> SavedColumns:
+        """These columns, and the default wherever none is named."""
+        pairs = zip(self, defaults, strict=True)
+        return SavedColumns(*(name or default for name, default in pairs))
 
 
 class NewOutcome(NamedTuple):
@@ -44,8 +44,8 @@ class NewOutcome(NamedTuple):
 
     Attributes
     ----------
-    outcome : of these rows.
-    columns : as they are written there.
+    outcome : the outcome of these rows.
+    columns : the columns of the outcome, as they are written in these rows.
     is_filled : which rows of the table they are, (rows,).
     """
 
@@ -61,27 +61,32 @@ def read_new_outcome(
 
     Parameters
     ----------
-    table : new samples.
-    names : the columns of the outcome.
+    table : the new samples.
+    names : the names of the columns of the outcome.
     kind : what the outcome of the table tested was.
-    class_names : of the classes of the table tested; empty for other outcomes.
+    class_names : the names of the classes of the table tested; empty for other outcomes.
     """
-    # Survival has two columns, and a row needs both.
+    # Survival has two columns, and a row needs both. Rows without them are an error, unless the
+    # settings drop them (`_filled_rows`).
     if kind is SavedKind.SURVIVAL:
         times = find_column(table.raw, names.time, "time")
         events = find_column(table.raw, names.event, "event")
         is_filled = _filled_rows(table, {"time": times, "event": events})
-        times = times[is_filled]
-        events = events[is_filled]
-        return NewOutcome(read_survival(times, events), (times, events), is_filled)
+        filled_times = times[is_filled]
+        filled_events = events[is_filled]
+        survival = read_survival(filled_times, filled_events)
+        return NewOutcome(survival, (filled_times, filled_events), is_filled)
 
     # A number or classes have one column.
     column = find_label_column(table.raw, names.label or None)
     is_filled = _filled_rows(table, {"label": column})
-    column = column[is_filled]
+    filled_column = column[is_filled]
+    outcome: Outcome
     if kind is SavedKind.NUMBER:
-        return NewOutcome(read_number(column), (column,), is_filled)
-    return NewOutcome(read_known_classes(column, class_names), (column,), is_filled)
+        outcome = read_number(filled_column)
+    else:
+        outcome = read_known_classes(filled_column, class_names)
+    return NewOutcome(outcome, (filled_column,), is_filled)
 
 
 def _filled_rows(table: NewTable, columns: dict[str, pd.Series]) -> Bools:
@@ -90,7 +95,7 @@ def _filled_rows(table: NewTable, columns: dict[str, pd.Series]) -> Bools:
     Parameters
     ----------
     table : new samples.
-    columns : of the outcome, by their role.
+    columns : the columns of the outcome, by their role.
     """
     is_filled = np.ones(len(table.raw.values), dtype=bool)
     for role, column in columns.items():
@@ -101,20 +106,21 @@ def _filled_rows(table: NewTable, columns: dict[str, pd.Series]) -> Bools:
 
 
 def read_known_classes(column: pd.Series, class_names: tuple[str, ...]) -> ClassesOutcome:
-    """The classes of new samples, as codes 0, 1, … of the classes of the table tested.
+    """Turn the classes of new samples into codes: the position of each in `class_names`.
 
     A class that the table tested did not have is an error, and so are samples of one class only.
 
     Parameters
     ----------
     column : the classes as they are written, (samples,).
-    class_names : of the classes of the table tested.
+    class_names : the names of the classes of the table tested.
     """
-    # Names are compared folded, that is whatever their case and spaces.
+    # Names are compared in folded form, without regard to case and spaces.
     code_of_name = {folded_name(name): code for code, name in enumerate(class_names)}
     codes = []
     for row, value in enumerate(column):
-        code = code_of_name.get(folded_name(plain_text(value)))
+        name = folded_name(plain_text(value))
+        code = code_of_name.get(name)
         if code is None:
             raise InputError(
                 f"label column {str(column.name)!r} has {str(value)!r} in "

@@ -40,7 +40,7 @@ class NewTable:
 
     Attributes
     ----------
-    raw : its cells.
+    raw : the cells of the table.
     source : what it is called.
     roles : how blocks, groups and pairs are declared, by role: as for the table tested, unless the
         user said something else.
@@ -108,17 +108,19 @@ def read_new_table(
     data : the path of a file, or a table in memory.
     label : the column of the classes; None if it is not needed.
     inputs : what the rules need to know of a table's columns.
-    settings : how to read the file; blocks, groups and pairs, if their columns have other names
-        than in the table tested.
+    settings : how to read the file; also names the columns of blocks, groups and pairs, if they
+        have other names than in the table tested.
     """
-    # Texts that were gaps (`na`) in the table tested are gaps here, too.
-    settings = replace(settings, na=(*settings.na, *inputs.recipe.na))
+    # Texts that meant a gap (`na`) in the table tested mean one here, too.
+    gap_texts = (*settings.na, *inputs.recipe.na)
+    settings = replace(settings, na=gap_texts)
     raw = read_source(data, label, settings)
     findings = list(raw.findings)
     # A second file (`labels`) may hold further columns about the samples.
     if settings.labels is not None:
-        raw, about_second_file = attach_second_file(raw, Path(settings.labels), settings)
-        findings += about_second_file
+        second_file = Path(settings.labels)
+        raw, second_file_findings = attach_second_file(raw, second_file, settings)
+        findings += second_file_findings
     return NewTable(
         raw=raw,
         source=source_name(data),
@@ -169,8 +171,8 @@ def new_samples(table: NewTable, rule: FixedRule, inputs: RuleInputs) -> NewSamp
 
     Parameters
     ----------
-    table : new samples; rows with a gap in what the rule needs are left out.
-    rule : which features, covariates and blocks it needs.
+    table : the new samples; rows with a gap in what the rule needs are left out.
+    rule : knows which features, covariates and blocks it needs.
     inputs : how cells became numbers in the table tested, and the ranges of its numbers.
     """
     # The columns of the table that the rule needs. Its features are enough, unless a transform
@@ -179,29 +181,31 @@ def new_samples(table: NewTable, rule: FixedRule, inputs: RuleInputs) -> NewSamp
     columns = _columns_of_recipe(table, recipe, rule.encoder.names)
     covariates = {name: columns[name] for name in rule.encoder.names}
 
-    # Make the features of the recipe, of complete rows, and select those of the rule.
-    with_gaps = untransformed_features(columns, recipe, n_rows=len(table.raw.values))
-    is_complete = _complete_rows(with_gaps, covariates, table.source)  # (rows,)
-    untransformed = with_gaps[is_complete]  # (samples, features of the recipe)
+    # Make the features of the recipe, keep complete rows, and select the features of the rule.
+    features_with_gaps = untransformed_features(columns, recipe, n_rows=len(table.raw.values))
+    is_complete = _complete_rows(features_with_gaps, covariates, table.source)  # (rows,)
+    untransformed = features_with_gaps[is_complete]  # (samples, features of the recipe)
     transformed = transformed_features(untransformed, recipe, inputs.ranked_values)
-    rule_columns = np.ascontiguousarray(transformed[:, recipe.column_numbers(rule.features)])
+    rule_positions = recipe.column_numbers(rule.features)  # among the features of the recipe
+    rule_columns = np.ascontiguousarray(transformed[:, rule_positions])
+    sample_covariates = {
+        name: column.to_numpy()[is_complete] for name, column in covariates.items()
+    }
 
-    # Numbers to compare with the ranges of the table tested, in search of other units. Its ranges
-    # were taken before the transform, unless the transform looks at whole rows.
+    # Numbers that lie far from the ranges of the table tested may have other units. The ranges were
+    # taken before the transform, unless the transform looks at whole rows.
     compared_numbers = untransformed
     if recipe.looks_at_rows:
         compared_numbers = rule_columns
-    blocks, about_blocks = _blocks_of_samples(table, rule, is_complete)
+    unit_findings = _warn_of_other_units(compared_numbers, rule.features, inputs)
+    gap_findings = _warn_of_gaps(is_complete, columns)
+    blocks, block_findings = _blocks_of_samples(table, rule, is_complete)
     return NewSamples(
         columns=rule_columns,
-        covariates={name: column.to_numpy()[is_complete] for name, column in covariates.items()},
+        covariates=sample_covariates,
         blocks=blocks,
         is_complete=is_complete,
-        findings=(
-            *_about_units(compared_numbers, rule.features, inputs),
-            *_about_gaps(is_complete, columns),
-            *about_blocks,
-        ),
+        findings=(*unit_findings, *gap_findings, *block_findings),
     )
 
 
@@ -228,7 +232,7 @@ def _complete_rows(features: Floats, covariates: Mapping[str, pd.Series], source
     Parameters
     ----------
     features : NaN in gaps, (rows, features).
-    covariates : by name.
+    covariates : the columns of the covariates, by name.
     source : what the sentence calls the table.
     """
     is_complete = np.all(np.isfinite(features), axis=1)
@@ -241,14 +245,16 @@ def _complete_rows(features: Floats, covariates: Mapping[str, pd.Series], source
     return is_complete
 
 
-def _about_units(compared: Floats, names: Sequence[str], inputs: RuleInputs) -> list[Finding]:
+def _warn_of_other_units(
+    compared: Floats, names: Sequence[str], inputs: RuleInputs
+) -> list[Finding]:
     """A warning of features that seem to have other units; see `units`."""
     if not names:
         return []
     return units_findings(moved_columns(compared, names, inputs.ranges), len(names))
 
 
-def _about_gaps(is_complete: Bools, columns: Mapping[str, pd.Series]) -> list[Finding]:
+def _warn_of_gaps(is_complete: Bools, columns: Mapping[str, pd.Series]) -> list[Finding]:
     """A warning of rows that are left out because of gaps, with columns that have some."""
     n_left_out = int(np.count_nonzero(~is_complete))
     if n_left_out == 0:
@@ -262,23 +268,24 @@ def _about_gaps(is_complete: Bools, columns: Mapping[str, pd.Series]) -> list[Fi
 def _blocks_of_samples(
     table: NewTable, rule: FixedRule, is_complete: Bools
 ) -> tuple[NDArray[np.str_] | None, list[Finding]]:
-    """The block (a site, say) or pair of every sample, if the rule has blocks.
+    """Find the block (a site, say) or pair of every sample, if the rule has blocks.
 
     Parameters
     ----------
-    table : new samples.
-    rule : which blocks of the table tested it knows.
+    table : the new samples.
+    rule : knows the names of the blocks of the table tested.
     is_complete : which rows of the table are samples, (rows,).
 
     Returns
     -------
-    blocks : names, (samples,); None if the rule has no blocks, or the table does not tell them
+    blocks : the name of every sample's block, (samples,); None if the rule has no blocks, or the
+        table does not tell them
     findings : a warning if the table does not tell blocks; a note if some blocks are new
     """
     if not rule.block_names:
         return None, []
 
-    # Pairs are blocks of two.
+    # Pairs are blocks of two samples.
     role = Role.BLOCKS
     if Role.PAIRS in table.roles:
         role = Role.PAIRS
@@ -290,8 +297,9 @@ def _blocks_of_samples(
     new_names = names_here - set(rule.block_names)
     if not new_names:
         return blocks, []
+    noun = role.removesuffix("s")  # block or pair
     note = (
-        f"{len(new_names)} of {plural(len(names_here), role.removesuffix('s'))} "
+        f"{len(new_names)} of {plural(len(names_here), noun)} "
         "not in the table tested: their samples are measured from their own mean (a single sample "
         "from the average)."
     )

@@ -33,8 +33,9 @@ def read_with_fixed_settings(
     settings = replace(settings or TableSettings(), **changes)
     defaults = TableSettings()
     for field in fields(TableSettings):
-        is_changed = getattr(settings, field.name) != getattr(defaults, field.name)
-        if field.name in FIXED_SETTINGS and is_changed:
+        value = getattr(settings, field.name)
+        default = getattr(defaults, field.name)
+        if field.name in FIXED_SETTINGS and value != default:
             raise InputError(
                 f"{field.name} is part of the result and cannot be set anew; leave it out."
             )

@@ -124,27 +124,28 @@ class OutcomeConfirmation(Result):
 def make_outcome_units(
     outcome: Outcome, predictions: Floats, guesses: Floats, design: ScoreDesign
 ) -> OutcomeUnits:
-    """Turn samples into units that count once: groups (of one patient, say), or single samples.
+    """Turn samples into units that count once each: groups (of one patient, say), or samples.
 
     A unit has the outcome of its first sample, and the mean prediction of its samples. Too few
     units are an error.
 
     Parameters
     ----------
-    outcome : of every sample, the same within a group.
-    predictions : of the rule, (samples, columns of predictions)
+    outcome : the outcome of every sample, the same within a group.
+    predictions : what the rule predicts, (samples, columns of predictions)
     guesses : what would be predicted without any feature, (samples, targets)
     design : which samples are a group, and which groups a block.
     """
     unit_of_sample = design.unit_of_sample
-    _, first_sample = np.unique(unit_of_sample, return_index=True)
-    if len(first_sample) < FEWEST_UNITS:
+    _, first_sample_of_unit = np.unique(unit_of_sample, return_index=True)
+    n_units = len(first_sample_of_unit)
+    if n_units < FEWEST_UNITS:
         raise InputError(
-            f"{plural(len(first_sample), 'independent sample')} cannot confirm a rule; at least "
+            f"{plural(n_units, 'independent sample')} cannot confirm a rule; at least "
             f"{FEWEST_UNITS} are needed."
         )
     return OutcomeUnits(
-        outcome=outcome.take(first_sample),
+        outcome=outcome.take(first_sample_of_unit),
         predictions=means_of_units(predictions, unit_of_sample),
         guesses=means_of_units(guesses, unit_of_sample),
         block_of_unit=design.block_of_unit,
@@ -172,8 +173,8 @@ def measures_of_units(units: OutcomeUnits) -> tuple[Measure, ...]:
     They are R² and rank correlation for a number, error rates for classes, and concordance for
     survival times.
     """
-    # The measures are written for cross-validations. Their intervals usually count only a share of
-    # the samples; here all units count (`WHOLE_SHARE`), because none had a part in making the rule.
+    # The measures are written for cross-validation, where their intervals count only a share of the
+    # samples. Here all units count (`WHOLE_SHARE`), because none had a part in making the rule.
     held_out = units_as_held_out(units)
     outcome = units.outcome
     if isinstance(outcome, NumberOutcome):
@@ -217,6 +218,7 @@ def permutation_pvalue(units: OutcomeUnits) -> float:
     if isinstance(outcome, ClassesOutcome):
         return _pvalue_of_classes(units, outcome)
 
+    # Predictions and outcomes as arrays of one column, filled block by block.
     prediction_ranks = np.empty((len(units.predictions), 1))
     outcome_scores = np.empty_like(prediction_ranks)
     n_blocks = units.block_of_unit.max() + 1
@@ -261,19 +263,22 @@ def pvalue_of_products(outcomes: Floats, predictions: Floats, block_of_unit: Int
 
     Parameters
     ----------
-    outcomes, predictions : (units, columns)
+    outcomes, predictions : numbers for every unit, both of shape (units, columns)
     block_of_unit : numbers 0, 1, … of the blocks, (units,)
     """
     rng = np.random.default_rng(PERMUTATION_SEED)
-    observed = float(np.sum(outcomes * predictions))
+    observed_sum = float(np.sum(outcomes * predictions))
     # Sums that are equal but for rounding count as equal.
-    tolerance = ROUNDING_TOLERANCE * max(1.0, abs(observed))
+    tolerance = ROUNDING_TOLERANCE * max(1.0, abs(observed_sum))
     has_blocks = block_of_unit.max() > 0
     n_as_large = 1  # the true order of the outcomes counts as a permutation
     for _ in range(N_PERMUTATIONS):
         if has_blocks:
-            permuted = outcomes[exchange_units(block_of_unit, rng)]
+            permuted_units = exchange_units(block_of_unit, rng)
+            permuted_outcomes = outcomes[permuted_units]
         else:
-            permuted = rng.permutation(outcomes)
-        n_as_large += float(np.sum(permuted * predictions)) >= observed - tolerance
+            permuted_outcomes = rng.permutation(outcomes)
+        permuted_sum = float(np.sum(permuted_outcomes * predictions))
+        if permuted_sum >= observed_sum - tolerance:
+            n_as_large += 1
     return n_as_large / (1 + N_PERMUTATIONS)

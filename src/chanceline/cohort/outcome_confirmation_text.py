@@ -22,30 +22,36 @@ def outcome_confirmation_text(confirmation: OutcomeConfirmation) -> str:
             warnings.append(bullet(finding.message))
         else:
             notes.append(bullet(finding.message))
-    numbers = [named_line("here", measure.in_words) for measure in confirmation.measures]
+    measure_lines = [named_line("here", measure.in_words) for measure in confirmation.measures]
     for measure in confirmation.expected:
         words = f"{measure.in_words}, by cross-validation of the table tested"
-        numbers.append(named_line("expected", words))
-    paragraphs = [warnings, [_verdict(confirmation)], numbers, notes]
-    return "\n\n".join("\n".join(lines) for lines in paragraphs if lines)
+        measure_lines.append(named_line("expected", words))
+    paragraphs = [warnings, [_verdict(confirmation)], measure_lines, notes]
+    texts = ["\n".join(lines) for lines in paragraphs if lines]
+    return "\n\n".join(texts)
 
 
 def _verdict(confirmation: OutcomeConfirmation) -> str:
-    """`CONFIRMED, p = 0.0012: the rule predicts the 60 new samples better than chance.`"""
+    """The verdict of a confirmation, in one sentence.
+
+    For example: `CONFIRMED, p = 0.0012: the rule predicts the 60 new samples better than chance
+    (9,999 permutations).`
+    """
     noun = "group" if confirmation.n_units < confirmation.n_rows else "sample"
-    units = plural(confirmation.n_units, f"new {noun}")
+    new_units = plural(confirmation.n_units, f"new {noun}")
     p_in_words = f"p = {p_in_figures(confirmation.pvalue)}"
-    within = ""
+    within_blocks = ""
     if confirmation.n_blocks > 1:
-        within = f" within {confirmation.n_blocks} blocks"
-    test = f"({confirmation.n_permutations:,} permutations{within})"
+        within_blocks = f" within {confirmation.n_blocks} blocks"
+    test_in_words = f"({confirmation.n_permutations:,} permutations{within_blocks})"
     if confirmation.confirmed:
         sentence = (
-            f"CONFIRMED, {p_in_words}: the rule predicts the {units} better than chance {test}."
+            f"CONFIRMED, {p_in_words}: the rule predicts the {new_units} better than "
+            f"chance {test_in_words}."
         )
     else:
         sentence = (
-            f"NOT CONFIRMED, {p_in_words}: chance may predict the {units} as well as the rule does "
-            f"{test}."
+            f"NOT CONFIRMED, {p_in_words}: chance may predict the {new_units} as well as the "
+            f"rule does {test_in_words}."
         )
     return wrapped_sentence(sentence)

@@ -47,20 +47,20 @@ def outcome_to_record(saved: SavedOutcome) -> dict[str, Any]:
 def _rule_to_record(rule: SavedOutcomeRule) -> dict[str, Any]:
     """A rule as plain values for JSON; matrices are lists of their rows.
 
-    A rule has sums over features and covariates, and *guesses*: sums without any feature, which
-    predict from blocks and covariates alone. A stratum is a combination of a block and levels of
-    categories; every stratum has intercepts of its own, in both kinds of sums.
+    A rule predicts by weighted sums over features and covariates (`sums`). It also has *guesses*,
+    sums without any feature, which predict from blocks and covariates alone (`guess_sums`). A
+    stratum is a combination of a block and levels of categories; every stratum has intercepts of
+    its own, in both kinds of sums.
     """
-    strata = []
+    stratum_records = []
     for stratum, intercepts in rule.sums.stratum_intercepts.items():
         guesses = rule.guess_sums.stratum_intercepts[stratum]
-        strata.append(
-            {
-                "names": list(stratum),
-                "intercepts": intercepts.tolist(),
-                "guesses": guesses.tolist(),
-            }
-        )
+        stratum_record = {
+            "names": list(stratum),
+            "intercepts": intercepts.tolist(),
+            "guesses": guesses.tolist(),
+        }
+        stratum_records.append(stratum_record)
     record = {
         "features": list(rule.features),
         "weights": _rows_of(rule.sums.weights),
@@ -72,7 +72,7 @@ def _rule_to_record(rule: SavedOutcomeRule) -> dict[str, Any]:
         "block_column": rule.roles.block_column,
         "covariates": [covariate_to_record(item) for item in rule.roles.encoder.covariates],
         "block_categories": list(rule.roles.block_categories),
-        "strata": strata,
+        "strata": stratum_records,
         "text": rule.text,
         "classes": None,
     }
@@ -91,18 +91,20 @@ def _rows_of(matrix: Floats) -> list[dict[str, list[float]]]:
 
 
 def outcome_from_record(record: FileRecord) -> SavedOutcome:
-    """The saved result that `outcome_to_record` wrote.
+    """Read the saved result that `outcome_to_record` wrote.
 
     Values of a wrong type are refused, and a rule of classes for an outcome that has none.
     """
-    columns = record.record("columns")
+    column_record = record.record("columns")
     saved = SavedOutcome(
         verdict=record.text("verdict"),
         pvalue=record.number("pvalue"),
         story=record.texts("story"),
         outcome_kind=SavedKind(record.choice("outcome", list(SavedKind))),
         columns=SavedColumns(
-            label=columns.text("label"), time=columns.text("time"), event=columns.text("event")
+            label=column_record.text("label"),
+            time=column_record.text("time"),
+            event=column_record.text("event"),
         ),
         predicted_name=record.text("predicted_name"),
         rule=_rule_from_record(record.record("rule")),
@@ -120,7 +122,7 @@ def outcome_from_record(record: FileRecord) -> SavedOutcome:
 
 
 def _rule_from_record(record: FileRecord) -> SavedOutcomeRule:
-    """The rule that `_rule_to_record` wrote; arrays of a wrong shape are refused."""
+    """Read the rule that `_rule_to_record` wrote; arrays of a wrong shape are refused."""
     features = record.texts("features")
     n_targets = len(record.numbers("intercepts"))
     roles = _roles_from_record(record)
@@ -128,13 +130,15 @@ def _rule_from_record(record: FileRecord) -> SavedOutcomeRule:
     # A rule of classes has a regression too, from the fitted targets to probabilities.
     class_names: tuple[str, ...] = ()
     regression = None
-    classes = record.optional_record("classes")
-    if classes is not None:
-        class_names = classes.texts("names")
-        regression = _regression_from_record(classes, n_targets, n_classes=len(class_names))
+    class_record = record.optional_record("classes")
+    if class_record is not None:
+        class_names = class_record.texts("names")
+        regression = _regression_from_record(class_record, n_targets, n_classes=len(class_names))
+
+    both_sums = _sums_from_record(record, roles, n_features=len(features), n_targets=n_targets)
     return SavedOutcomeRule(
         features=features,
-        **_sums_from_record(record, roles, n_features=len(features), n_targets=n_targets),
+        **both_sums,  # the arguments sums and guess_sums
         roles=roles,
         class_names=class_names,
         regression=regression,
@@ -143,7 +147,7 @@ def _rule_from_record(record: FileRecord) -> SavedOutcomeRule:
 
 
 def _roles_from_record(record: FileRecord) -> RuleRoles:
-    """The blocks and covariates that a rule knows, from the record of the rule.
+    """Read which blocks and covariates a rule knows, from the record of the rule.
 
     Some covariates serve as blocks (`block_categories`): these must be categories.
     """
@@ -154,7 +158,7 @@ def _roles_from_record(record: FileRecord) -> RuleRoles:
         encoder=CovariateEncoder(tuple(covariates)),
         block_categories=record.texts("block_categories"),
     )
-    # `categories` has the covariates that are named as block categories and are categories indeed.
+    # `roles.categories` are those covariates among `block_categories` that are categories.
     if len(roles.categories) != len(roles.block_categories):
         record.refuse("block_categories must name categories")
     return roles
@@ -174,23 +178,26 @@ def _regression_from_record(
 def _sums_from_record(
     record: FileRecord, roles: RuleRoles, *, n_features: int, n_targets: int
 ) -> dict[str, RuleSums]:
-    """The sums of a rule ("sums"), and those that guess without its features ("guess_sums").
+    """Read the sums by which a rule predicts ("sums") and guesses ("guess_sums").
+
+    A sum is features·weights + terms of covariates·weights + an intercept; guesses have no
+    features.
 
     Parameters
     ----------
-    record : of the rule.
-    roles : its blocks and covariates.
+    record : the record of the rule.
+    roles : the blocks and covariates that the rule knows.
     n_features, n_targets : how many features the rule has, and how many targets it fits.
     """
     # Intercepts of every stratum (a combination of a block and levels of categories), (targets,).
-    intercepts: dict[Stratum, Floats] = {}
-    guesses: dict[Stratum, Floats] = {}
+    stratum_intercepts: dict[Stratum, Floats] = {}
+    stratum_guesses: dict[Stratum, Floats] = {}
     for item in record.records("strata"):
         stratum = item.texts("names")
         if len(stratum) != len(roles.stratum_columns):
             item.refuse("strata must have a name for every block and category")
-        intercepts[stratum] = np.array(item.numbers("intercepts", length=n_targets))
-        guesses[stratum] = np.array(item.numbers("guesses", length=n_targets))
+        stratum_intercepts[stratum] = np.array(item.numbers("intercepts", length=n_targets))
+        stratum_guesses[stratum] = np.array(item.numbers("guesses", length=n_targets))
 
     # Weights of features and of the terms of covariates, (features, targets) and (terms, targets).
     n_terms = len(roles.term_encoder.terms)
@@ -198,7 +205,7 @@ def _sums_from_record(
         weights=_matrix(record, "weights", n_rows=n_features, n_columns=n_targets),
         term_weights=_matrix(record, "covariate_weights", n_rows=n_terms, n_columns=n_targets),
         intercepts=np.array(record.numbers("intercepts")),
-        stratum_intercepts=intercepts,
+        stratum_intercepts=stratum_intercepts,
     )
     guess_sums = RuleSums(
         weights=np.zeros((0, n_targets)),
@@ -206,7 +213,7 @@ def _sums_from_record(
             record, "covariate_weights_of_guesses", n_rows=n_terms, n_columns=n_targets
         ),
         intercepts=np.array(record.numbers("guesses", length=n_targets)),
-        stratum_intercepts=guesses,
+        stratum_intercepts=stratum_guesses,
     )
     return {"sums": sums, "guess_sums": guess_sums}
 

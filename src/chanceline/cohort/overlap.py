@@ -26,19 +26,20 @@ def refuse_known_rows(columns: Floats, tested_digests: Sequence[str], source: st
     Parameters
     ----------
     columns : the features of the rule to use, (samples, features).
-    tested_digests : of the rows of the table tested; empty if the rule has no features.
+    tested_digests : the digests of the rows of the table tested; empty if the rule has no features.
     source : what the error calls the new table.
     """
-    # If many rows of the table tested are equal, new rows may be equal to them by chance.
     different_digests = set(tested_digests)
     if not different_digests:
         return
+    # If many rows of the table tested are equal, new rows may be equal to them by chance.
     if len(different_digests) < MIN_SHARE_DIFFERENT * len(tested_digests):
         return
 
     is_known = [digest in different_digests for digest in digests_of_rows(columns)]
     n_known = int(np.sum(is_known))
-    if n_known >= max(MIN_ROWS_KNOWN, MIN_SHARE_KNOWN * len(columns)):
+    fewest_refused = max(MIN_ROWS_KNOWN, MIN_SHARE_KNOWN * len(columns))
+    if n_known >= fewest_refused:
         raise InputError(
             f"{plural(n_known, 'row')} of the {len(columns)} of {source} have the values of rows "
             "from which the rule was made, and cannot confirm it; leave them out."

@@ -110,7 +110,7 @@ def load_result(path: str | Path) -> SavedResult | SavedOutcome:
 
 
 def _result_from_record(record: FileRecord) -> SavedResult:
-    """The result of a test of two classes, as `result_to_record` wrote it.
+    """Read the result of a test of two classes, as `result_to_record` wrote it.
 
     A record without rules, or with rules on features that it does not describe, is refused.
     """
@@ -131,24 +131,26 @@ def _result_from_record(record: FileRecord) -> SavedResult:
 
 
 def _parsed(content: bytes, file: str) -> Any:
-    """The values of a JSON text; an error if it cannot be read.
+    """Parse the content of a file as JSON; an error if it cannot be read.
 
     Parameters
     ----------
-    content : of the file.
-    file : its name.
+    content : the bytes of the file.
+    file : the name of the file, for the error message.
     """
 
     def refuse(constant: str) -> NoReturn:
         """Refuse NaN and Infinity, which Python's parser takes although JSON has no such words."""
         raise ValueError(f"{constant} is no number")
 
-    # Errors of decoding and of parsing are ValueErrors; objects that are nested too deeply are
-    # RecursionErrors.
+    # Decoding and parsing raise a ValueError if they fail, or a RecursionError if objects are
+    # nested too deeply.
     try:
-        return json.loads(content.decode("utf-8"), parse_constant=refuse)
+        text = content.decode("utf-8")
+        return json.loads(text, parse_constant=refuse)
     except (ValueError, RecursionError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
+        first_line = str(error).splitlines()[0]
+        reason = first_line.rstrip(".")
         raise InputError(
             f"{file} is no result of chanceline, or it is damaged ({reason}); write it again with "
             "save."

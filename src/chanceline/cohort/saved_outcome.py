@@ -104,15 +104,16 @@ class SavedOutcome(Result):
         predictions = rule_predictions.predictions  # (samples, columns of predictions)
 
         # From samples to all rows of the table: rows with gaps have None, and NaN as probabilities.
-        rows = table.raw.values.index.tolist()
-        predicted = np.full(len(rows), None, dtype=object)
+        row_names = table.raw.values.index.tolist()
+        predicted = np.full(len(row_names), None, dtype=object)
         predicted[samples.is_complete] = self.rule.named(predictions)
-        probabilities = None  # (rows, classes)
+        probabilities = None  # (rows, classes); only for classes, whose predictions they are
         if self.outcome_kind is SavedKind.CLASSES:
-            probabilities = np.full((len(rows), predictions.shape[1]), np.nan)
+            n_classes = predictions.shape[1]
+            probabilities = np.full((len(row_names), n_classes), np.nan)
             probabilities[samples.is_complete] = predictions
         return OutcomePredictions(
-            rows=rows,
+            rows=row_names,
             predicted=predicted,
             predicted_name=self.predicted_name,
             class_names=self.rule.class_names,
@@ -143,11 +144,11 @@ class SavedOutcome(Result):
         """
         # The samples: rows with an outcome and without gaps in the features. Samples that the rule
         # was made from are refused.
-        named = SavedColumns(label or "", time or "", event or "")
-        table, known_outcome = self._rows_with_outcome(data, named, settings, changes)
+        named_columns = SavedColumns(label or "", time or "", event or "")
+        table, outcome_of_rows = self._rows_with_outcome(data, named_columns, settings, changes)
         samples = new_samples(table, self.rule, self.inputs)
         refuse_known_rows(samples.columns, self.inputs.row_digests, table.source)
-        outcome = known_outcome.take(samples.is_complete)
+        outcome = outcome_of_rows.take(samples.is_complete)
 
         # Units count once: single samples, or groups of them.
         design = make_score_design(outcome, declared_roles(table, samples.is_complete))
@@ -174,7 +175,7 @@ class SavedOutcome(Result):
     def _rows_with_outcome(
         self,
         data: Any,
-        named: SavedColumns,
+        named_columns: SavedColumns,
         settings: TableSettings | None,
         changes: Mapping[str, Any],
     ) -> tuple[NewTable, Outcome]:
@@ -185,32 +186,36 @@ class SavedOutcome(Result):
         Parameters
         ----------
         data, settings, changes : as in `confirm`.
-        named : the outcome columns that the user named; those of the table tested stand for others.
+        named_columns : the outcome columns that the user named, with empty names for others, whose
+            names in the table tested are then used.
 
         Returns
         -------
         table : the rows that have an outcome.
-        outcome : of these rows.
+        outcome : the outcome of these rows.
         """
-        self._refuse_other_columns(named)
-        names = named.or_those(self.columns)
+        self._refuse_other_columns(named_columns)
+        column_names = named_columns.with_defaults(self.columns)
         whole_table = read_with_fixed_settings(
             data,
-            label=names.label or names.time,
+            label=column_names.label or column_names.time,
             inputs=self.inputs,
             settings=settings,
             changes=changes,
         )
-        known = read_new_outcome(whole_table, names, self.outcome_kind, self.rule.class_names)
-        table = whole_table.with_rows(known.is_filled)
+        new_outcome = read_new_outcome(
+            whole_table, column_names, self.outcome_kind, self.rule.class_names
+        )
+        table = whole_table.with_rows(new_outcome.is_filled)
+        first_column = new_outcome.columns[0]
         refuse_undeclared(
             table,
-            outcome_columns=known.columns,
-            signs=two_halves(known.columns[0]),  # −1 for the lower half of the outcome, else 1
+            outcome_columns=new_outcome.columns,
+            signs=two_halves(first_column),  # −1 for the lower half of the outcome, else 1
             recipe=self.inputs.recipe,
             covariates=self.rule.encoder.names,
         )
-        return table, known.outcome
+        return table, new_outcome.outcome
 
     def _predictions(self, samples: NewSamples) -> RulePredictions:
         """What the rule says of every complete sample."""

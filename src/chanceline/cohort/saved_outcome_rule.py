@@ -85,8 +85,8 @@ class SavedOutcomeRule:
 
         Parameters
         ----------
-        samples : features, covariates and blocks.
-        training_means : of the features in the table tested, (features,).
+        samples : the new samples, with their features, covariates and blocks.
+        training_means : the means of the features in the table tested, (features,).
         """
         n_samples = len(samples.columns)
 
@@ -98,7 +98,7 @@ class SavedOutcomeRule:
         # features·weights + terms·weights + intercept, (samples, targets).
         fitted = self.sums.fits(samples.columns, terms, strata, training_means)
 
-        # The guess is such a sum without features: their columns and means are empty arrays.
+        # The guess is a sum of the same form without features: columns and means are empty arrays.
         no_columns = np.empty((n_samples, 0))
         no_means = np.empty(0)
         guesses = self.guess_sums.fits(no_columns, terms, strata, no_means)
@@ -125,15 +125,16 @@ class SavedOutcomeRule:
 
         Parameters
         ----------
-        strata : for each sample the names of its block (if the rule has blocks) and levels; None if
-            the blocks are not known.
+        strata : for each sample the names of its block (first, if the rule has blocks) and of its
+            levels; None if the blocks are not known.
         """
         known_blocks = self.block_names
         new_combinations = set()
         for stratum in strata or ():
             # A block that is new itself has a note of its own already.
             is_of_new_block = self.roles.has_blocks and stratum[0] not in known_blocks
-            if stratum not in self.sums.stratum_intercepts and not is_of_new_block:
+            is_known = stratum in self.sums.stratum_intercepts
+            if not is_known and not is_of_new_block:
                 new_combinations.add(stratum)
         if not new_combinations:
             return ()

@@ -113,11 +113,11 @@ class SavedResult(Result):
         samples = new_samples(table, chosen_rule, self.inputs)  # rows without gaps in the features
 
         # Scores of all rows of the table; NaN for those with gaps.
-        rows = table.raw.values.index.tolist()
-        scores = np.full(len(rows), np.nan)
+        row_names = table.raw.values.index.tolist()
+        scores = np.full(len(row_names), np.nan)
         scores[samples.is_complete] = self._scores(chosen_rule, samples)
         return Predictions(
-            rows=rows,
+            rows=row_names,
             scores=scores,
             probabilities=chosen_rule.probabilities(scores),
             classes=self.classes,
@@ -178,19 +178,19 @@ class SavedResult(Result):
 
         Parameters
         ----------
-        whole_table : new samples.
+        whole_table : the new samples.
         label : the column of the classes.
-        rule : whose covariates cannot be mistaken for subjects.
+        rule : the rule to confirm. Its covariates are known not to tell subjects.
 
         Returns
         -------
         table : the rows of the two classes.
-        labels : of these rows.
+        labels : the labels of these rows.
         """
         recipe = self.inputs.recipe
-        labels_of_all = read_new_labels(whole_table, label, self.classes, recipe)
-        table = whole_table.with_rows(labels_of_all.is_compared)
-        labels = labels_of_all.of_compared_rows()
+        all_labels = read_new_labels(whole_table, label, self.classes, recipe)
+        table = whole_table.with_rows(all_labels.is_compared)
+        labels = all_labels.of_compared_rows()
         refuse_undeclared(
             table,
             outcome_columns=[labels.column],
@@ -221,10 +221,10 @@ def declared_roles(table: NewTable, is_complete: Bools) -> DeclaredRoles:
 
     Parameters
     ----------
-    table : new samples.
+    table : the new samples.
     is_complete : which rows of the table are samples, that is without gaps, (rows,).
     """
-    values: dict[str, Any] = {}
+    values_of_role: dict[str, Any] = {}
     for role in Role:
         if role not in table.roles:
             continue
@@ -234,8 +234,9 @@ def declared_roles(table: NewTable, is_complete: Bools) -> DeclaredRoles:
                 f"the table tested had {role} in column {column!r}, which {table.source} does not "
                 f"have; say {role}=COLUMN, or {role}={NO_COLUMN!r} if there are none."
             )
-        values[role.value] = table.role_values(role)[is_complete]
-    return DeclaredRoles(**values)
+        values_of_rows = table.role_values(role)
+        values_of_role[role.value] = values_of_rows[is_complete]
+    return DeclaredRoles(**values_of_role)
 
 
 def saved_result(result: SeparationTest) -> SavedResult:

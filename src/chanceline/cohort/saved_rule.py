@@ -88,7 +88,7 @@ class SavedRule:
         columns : the features of the rule, (samples, features).
         covariates : one value for each sample, by name.
         blocks : the block of every sample; None if nothing is known about them.
-        means : of the features in the table tested, (features,).
+        means : the means of the features in the table tested, (features,).
         """
         scores = columns @ self.weights
         if self.encoder.covariates:
@@ -99,13 +99,13 @@ class SavedRule:
         return scores + self._biases(columns, blocks, means)
 
     def _biases(self, columns: Floats, blocks: NDArray[np.str_], means: Floats) -> Floats:
-        """The bias of every sample's block (site or pair), (samples,).
+        """The bias that every sample has by its block (site or pair), (samples,).
 
-        A block of the table tested has a bias of its own. A new block with features of mean m has
-        the bias b + (m̄ − m)·w, where b is the bias of the average block, m̄ the features' means in
-        the table tested, and w the weights: so its samples are measured from their own mean. A
-        single sample says nothing about its block's mean, and has the bias b. Parameters as in
-        `scores`.
+        A block of the table tested has a bias of its own. The bias of a new block is
+        b + (m̄ − m)·w, where b is the bias of the average block, m the mean features of the new
+        block's samples, m̄ the means in the table tested, and w the weights. So samples of a new
+        block are measured from their own mean. A single sample says nothing about the mean of its
+        block, and has the bias b. Parameters as in `scores`.
         """
         biases = np.full(len(columns), self.bias)
         for block in np.unique(blocks):
@@ -113,7 +113,8 @@ class SavedRule:
             if block in self.block_biases:
                 biases[in_block] = self.block_biases[block]
             elif np.count_nonzero(in_block) >= MIN_SAMPLES_OF_NEW_BLOCK:
-                shift = means - columns[in_block].mean(axis=0)  # m̄ − m
+                block_means = columns[in_block].mean(axis=0)  # m
+                shift = means - block_means
                 biases[in_block] = self.bias + shift @ self.weights
         return biases
 
@@ -135,21 +136,21 @@ def rules_of_result(result: SeparationTest) -> tuple[SavedRule, ...]:
 
 def _rules_for_new_samples(rule: RuleToUse) -> list[SavedRule]:
     """The rule to use; that on few features, and its whole points, where there are such."""
-    rules = [_from_prediction_rule(rule, RuleChoice.RULE, rule.text)]
+    rules = [_saved_prediction_rule(rule, RuleChoice.RULE, rule.text)]
     if rule.few is not None:
-        rules.append(_from_prediction_rule(rule.few, RuleChoice.FEW, rule.few_text))
+        rules.append(_saved_prediction_rule(rule.few, RuleChoice.FEW, rule.few_text))
     if rule.scorecard is not None:
         name_of_column = dict(zip(rule.support.tolist(), rule.features, strict=True))
         rules.append(_from_scorecard(rule.scorecard, name_of_column, rule.card_text))
     return rules
 
 
-def _from_prediction_rule(rule: PredictionRule, choice: RuleChoice, text: str) -> SavedRule:
-    """What is saved of a rule by logistic regression, which gives probabilities.
+def _saved_prediction_rule(rule: PredictionRule, choice: RuleChoice, text: str) -> SavedRule:
+    """Take what is saved from a rule by logistic regression, which gives probabilities.
 
     Parameters
     ----------
-    rule : on named features.
+    rule : the rule, on named features.
     choice : which of the result's rules it is.
     text : the rule in words.
     """

@@ -37,30 +37,30 @@ class MovedColumn:
     Attributes
     ----------
     name : of the feature.
-    tested, new : the medians.
+    tested_median, new_median : the medians in the table tested, and of the new samples.
     """
 
     name: str
-    tested: float
-    new: float
+    tested_median: float
+    new_median: float
 
     @property
     def factor(self) -> float | None:
         """By what the median was multiplied; None where a factor says nothing."""
-        if self.tested * self.new <= 0:
+        if self.tested_median * self.new_median <= 0:
             return None
-        return self.new / self.tested
+        return self.new_median / self.tested_median
 
     def in_words(self) -> str:
         """`'glucose' (median 5.4 here, 97 in the table tested: a factor of 0.056)`."""
-        medians = f"median {self.new:.3g} here, {self.tested:.3g} in the table tested"
+        medians = f"median {self.new_median:.3g} here, {self.tested_median:.3g} in the table tested"
         if self.factor is None:
             return f"{self.name!r} ({medians})"
         return f"{self.name!r} ({medians}: a factor of {self.factor:.2g})"
 
 
 def moved_columns(
-    values: Floats, names: Sequence[str], tested: Mapping[str, ColumnRange]
+    values: Floats, names: Sequence[str], tested_ranges: Mapping[str, ColumnRange]
 ) -> list[MovedColumn]:
     """The columns of new samples that look as if they were measured in other units.
 
@@ -69,23 +69,25 @@ def moved_columns(
 
     Parameters
     ----------
-    values : of the new samples, (samples, features), without gaps.
-    names : of the features.
-    tested : the ranges (minimum, quartiles and maximum) in the table that was tested, by name.
+    values : the features of the new samples, (samples, features), without gaps.
+    names : the names of the features.
+    tested_ranges : minimum, quartiles and maximum of each feature in the table that was tested, by
+        the feature's name.
     """
-    # Compare middle halves of the values; or all values, if there are too few for quartiles.
+    # Compare the middle halves of the values (from quartile to quartile); or all values, if there
+    # are too few for quartiles.
     has_enough_for_quartiles = len(values) >= MIN_SAMPLES_FOR_QUARTILES
-    moved = []
+    suspect_columns = []
     for name, new_range in zip(names, ranges_of(values), strict=True):
-        tested_range = tested[name]
+        tested_range = tested_ranges[name]
         if has_enough_for_quartiles:
             is_apart = _halves_apart(new_range, tested_range)
         else:
             is_apart = _far_outside(new_range, tested_range)
-        column = MovedColumn(name, tested=tested_range.median, new=new_range.median)
-        if is_apart and _is_by_factor(column):
-            moved.append(column)
-    return moved
+        column = MovedColumn(name, tested_median=tested_range.median, new_median=new_range.median)
+        if is_apart and _median_has_jumped(column):
+            suspect_columns.append(column)
+    return suspect_columns
 
 
 def _halves_apart(new: ColumnRange, tested: ColumnRange) -> bool:
@@ -96,42 +98,46 @@ def _halves_apart(new: ColumnRange, tested: ColumnRange) -> bool:
 
 
 def _far_outside(new: ColumnRange, tested: ColumnRange) -> bool:
-    """Whether all new values lie above, or all below, every value of the table tested, farther away
-    than these are from each other.
+    """Whether all new values lie far above, or all far below, the values of the table tested.
+
+    Far means farther away than the range of those values is long.
     """
     length = tested.maximum - tested.minimum
     return new.minimum > tested.maximum + length or new.maximum < tested.minimum - length
 
 
-def _is_by_factor(column: MovedColumn) -> bool:
+def _median_has_jumped(column: MovedColumn) -> bool:
     """Whether the median was multiplied by much, or has another sign."""
     if column.factor is None:
         return True
     return bool(abs(np.log(column.factor)) >= np.log(MIN_FACTOR))
 
 
-def units_findings(moved: Sequence[MovedColumn], n_features: int) -> list[Finding]:
+def units_findings(suspect_columns: Sequence[MovedColumn], n_features: int) -> list[Finding]:
     """A warning that names the columns that seem to have other units, as a list of one or none.
 
     If a rule has many features, a few columns lie elsewhere by chance, and there is no warning.
 
     Parameters
     ----------
-    moved : the columns that seem to have other units.
+    suspect_columns : the columns that seem to have other units.
     n_features : how many columns were compared.
     """
-    if not moved:
+    if not suspect_columns:
         return []
-    if n_features > MANY_FEATURES and len(moved) < MIN_SHARE_OF_MANY * n_features:
+    if n_features > MANY_FEATURES and len(suspect_columns) < MIN_SHARE_OF_MANY * n_features:
         return []
-    named = "; ".join(column.in_words() for column in moved[:MAX_COLUMNS_NAMED])
-    if len(moved) > MAX_COLUMNS_NAMED:
-        named += "; …"
-    verb = "looks" if len(moved) == 1 else "look"
+    columns_in_words = "; ".join(
+        column.in_words() for column in suspect_columns[:MAX_COLUMNS_NAMED]
+    )
+    if len(suspect_columns) > MAX_COLUMNS_NAMED:
+        columns_in_words += "; …"
+    verb = "looks" if len(suspect_columns) == 1 else "look"
     features = plural(n_features, "feature")
     return [
         Finding.warning(
-            f"{len(moved)} of {features} {verb} as if measured in other units: {named}. "
-            "Scores, classes and probabilities mean nothing if so; convert the column first."
+            f"{len(suspect_columns)} of {features} {verb} as if measured in other units: "
+            f"{columns_in_words}. Scores, classes and probabilities mean nothing if so; convert "
+            "the column first."
         )
     ]

@@ -101,9 +101,9 @@ def iter_run(
     def begin() -> Any:
         """Start workers on all tasks without a record; called again when a worker was lost."""
         batches = open_tasks.batches(batch)
-        return _parallel.start(execute, batches, common=(), n_jobs=n_jobs, ordered=False)
+        return _parallel.start_calls(execute, batches, common=(), n_jobs=n_jobs, ordered=False)
 
-    with closing(_parallel.resumed(begin)) as batch_results:
+    with closing(_parallel.results_despite_lost_workers(begin)) as batch_results:
         for records, failure in batch_results:
             if failure is not None:
                 # Workers get no further batches. The loop goes on with the batches they have.

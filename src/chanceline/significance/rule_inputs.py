@@ -80,8 +80,8 @@ def rule_inputs(
     # Ranges are those of the values in the file, before a transform such as a logarithm. If the
     # transform works on whole rows, such as dividing by the row's sum, they are those after it.
     values_of_file = values_for_rules
-    if recipe.untransformed is not None and not recipe.looks_at_rows:
-        values_of_file = recipe.untransformed[:, recipe.column_numbers(features)]
+    if recipe.values_before_transform is not None and not recipe.looks_at_rows:
+        values_of_file = recipe.values_before_transform[:, recipe.column_numbers(features)]
 
     # If features are ranks, a new value gets its rank among the sorted values of the table.
     ranked_values: dict[str, Floats] = {}

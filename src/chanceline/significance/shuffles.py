@@ -17,7 +17,7 @@ import numpy as np
 
 from chanceline._arrays import Floats
 from chanceline._cluster import WorkersLostError
-from chanceline._parallel import Progress, ended_early, run_ordered
+from chanceline._parallel import Progress, closed_without_warning, run_ordered
 from chanceline.significance.design import NullDesign
 from chanceline.significance.members import join_labellings
 from chanceline.significance.path import ForwardPaths, follow_paths
@@ -75,8 +75,8 @@ class ShuffleRunner:
         begin = monotonic()
         results_in_order = run_ordered(function, items, common=common, n_jobs=self.n_jobs)
         try:
-            # `ended_early` ends the workers, however the loop is left.
-            with ended_early(results_in_order):
+            # `closed_without_warning` ends the workers, however the loop is left.
+            with closed_without_warning(results_in_order):
                 for result in results_in_order:
                     results.append(result)
                     if self.progress is not None:

@@ -58,8 +58,8 @@ def column_uses(
     settings : name blocks, groups and so on, and say which kinds of columns are kept.
     """
     # First an entry for every column, in the order of the table: columns that only describe the
-    # samples (`about`), their names, and columns that may be features (`values`).
-    uses = {str(name): ColumnUse.ABOUT_SAMPLES for name in table.about.columns}
+    # samples (`descriptions`), their names, and columns that may be features (`values`).
+    uses = {str(name): ColumnUse.ABOUT_SAMPLES for name in table.descriptions.columns}
     if table.index_name:
         uses[table.index_name] = ColumnUse.ABOUT_SAMPLES
     uses.update({str(name): ColumnUse.FEATURE for name in table.values.columns})

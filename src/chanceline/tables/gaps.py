@@ -44,36 +44,36 @@ class Gaps:
 
     Attributes
     ----------
-    of_rows : (samples,) how many each row has.
-    of_columns : (features,) how many each column has.
-    compared : how many there are in the rows in which the classes are compared, in the columns that
-        have some there.
+    n_in_rows : (samples,) how many each row has.
+    n_in_columns : (features,) how many each column has.
+    compared_counts : how many there are in the rows in which the classes are compared, in the
+        columns that have some there.
     compared_labels : ±1 of these rows, (rows,).
-    first : the first gap of the first column that has one.
+    first_place : the first gap of the first column that has one.
     kind : what they are, in words.
     """
 
-    of_rows: Ints
-    of_columns: Ints
-    compared: MarkCounts
+    n_in_rows: Ints
+    n_in_columns: Ints
+    compared_counts: MarkCounts
     compared_labels: Floats
-    first: Place
+    first_place: Place
     kind: str
 
     @property
     def row_has_gap(self) -> Bools:
         """Which rows have gaps, of shape (samples,)."""
-        return self.of_rows > 0
+        return self.n_in_rows > 0
 
     @property
     def column_has_gap(self) -> Bools:
         """Which columns have gaps, of shape (features,)."""
-        return self.of_columns > 0
+        return self.n_in_columns > 0
 
     @property
     def column_is_empty(self) -> Bools:
         """Which columns have nothing but gaps, of shape (features,)."""
-        return self.of_columns == len(self.of_rows)
+        return self.n_in_columns == len(self.n_in_rows)
 
     @property
     def rows_in_words(self) -> str:
@@ -85,7 +85,7 @@ class Gaps:
         """How many columns have gaps."""
         return plural(int(self.column_has_gap.sum()), "column")
 
-    def can_be_left_out(self) -> list[str]:
+    def what_can_be_left_out(self) -> list[str]:
         """The choices of `missing` that leave something: columns, rows."""
         choices = []
         if not self.column_has_gap.all():
@@ -100,17 +100,17 @@ class GapsInColumns(NamedTuple):
 
     Attributes
     ----------
-    of_rows : (samples,) how many each row has.
-    of_columns : (columns,) how many each column has.
-    compared : how many there are in the rows in which the classes are compared.
-    first : where the first column with a gap has its first; None if there is none.
+    n_in_rows : (samples,) how many each row has.
+    n_in_columns : (columns,) how many each column has.
+    compared_counts : how many there are in the rows in which the classes are compared.
+    first_place : where the first column with a gap has its first; None if there is none.
     has_infinite : whether some are infinite.
     """
 
-    of_rows: Ints
-    of_columns: Ints
-    compared: MarkCounts
-    first: Place | None
+    n_in_rows: Ints
+    n_in_columns: Ints
+    compared_counts: MarkCounts
+    first_place: Place | None
     has_infinite: bool
 
 
@@ -127,57 +127,65 @@ class GapScan:
     def __init__(self, labels: Floats, groups: pd.Series | None = None) -> None:
         self._is_compared = first_of_each_group(groups, len(labels))
         self._compared_labels = labels[self._is_compared]
-        self._compared: list[MarkCounts] = []
-        self._of_rows = np.zeros(len(labels), dtype=np.int64)
-        self._of_columns: list[Ints] = []
-        self._first: Place | None = None
+        self._compared_counts: list[MarkCounts] = []
+        self._n_in_rows = np.zeros(len(labels), dtype=np.int64)
+        self._n_in_columns: list[Ints] = []
+        self._first_place: Place | None = None
         self._has_infinite = False
 
     def look(self, start: int, columns: Floats) -> GapsInColumns:
-        """Count the gaps (missing and infinite values) of these columns (samples, columns).
+        """Count the gaps (missing and infinite values) in some columns of a table.
 
-        `start` is the position of the first of them in the table. For the comparison of the classes
-        only the first row of each group counts (`_is_compared`).
+        For the comparison of the classes only the first row of each group counts (`_is_compared`).
+
+        Parameters
+        ----------
+        start : the position of the first of these columns in the table.
+        columns : numbers of shape (samples, columns).
         """
         is_gap = ~np.isfinite(columns)
-        of_columns = is_gap.sum(axis=0)
-        first = None
-        if of_columns.any():
+        n_in_columns = is_gap.sum(axis=0)
+        first_place = None
+        has_infinite = False
+        if n_in_columns.any():
             # `argmax` finds the first True: the first column with a gap, and its first gap.
-            column = int(np.argmax(of_columns > 0))
+            column = int(np.argmax(n_in_columns > 0))
             row = int(np.argmax(is_gap[:, column]))
-            first = Place(row=row, column=start + column)
+            first_place = Place(row=row, column=start + column)
+            has_infinite = bool(np.isinf(columns).any())
+        is_compared_gap = is_gap[self._is_compared]  # (rows compared, columns)
         return GapsInColumns(
-            of_rows=is_gap.sum(axis=1),
-            of_columns=of_columns,
-            compared=count_marks(is_gap[self._is_compared], self._compared_labels),
-            first=first,
-            has_infinite=first is not None and bool(np.isinf(columns).any()),
+            n_in_rows=is_gap.sum(axis=1),
+            n_in_columns=n_in_columns,
+            compared_counts=count_marks(is_compared_gap, self._compared_labels),
+            first_place=first_place,
+            has_infinite=has_infinite,
         )
 
     def keep(self, start: int, seen: GapsInColumns) -> None:
-        self._of_rows += seen.of_rows
-        self._of_columns.append(seen.of_columns)
-        self._compared.append(seen.compared)
-        self._first = self._first or seen.first
+        self._n_in_rows += seen.n_in_rows
+        self._n_in_columns.append(seen.n_in_columns)
+        self._compared_counts.append(seen.compared_counts)
+        self._first_place = self._first_place or seen.first_place
         self._has_infinite = self._has_infinite or seen.has_infinite
 
     @property
     def gaps(self) -> Gaps | None:
-        """The gaps of all columns seen so far, joined from the stretches of columns in which they
-        were counted; None if there are none.
+        """The gaps of all columns seen so far; None if there are none.
+
+        They were counted in stretches of columns, whose counts are joined here.
         """
-        if self._first is None:
+        if self._first_place is None:
             return None
         kind = "missing values"
         if self._has_infinite:
             kind = "missing or infinite values"
         return Gaps(
-            of_rows=self._of_rows,
-            of_columns=np.concatenate(self._of_columns),
-            compared=join_counts(self._compared),
+            n_in_rows=self._n_in_rows,
+            n_in_columns=np.concatenate(self._n_in_columns),
+            compared_counts=join_counts(self._compared_counts),
             compared_labels=self._compared_labels,
-            first=self._first,
+            first_place=self._first_place,
             kind=kind,
         )
 
@@ -201,7 +209,7 @@ class CompleteFeatures:
 def without_gaps(
     features: pd.DataFrame, labels: Floats, missing: str, groups: pd.Series | None
 ) -> CompleteFeatures:
-    """Features without gaps (missing or infinite values), treated as `missing` says.
+    """Leave out or fill the gaps (missing or infinite values) of features, as `missing` says.
 
     Parameters
     ----------
@@ -213,27 +221,30 @@ def without_gaps(
         count only the first row; None without groups.
     """
     # Find the gaps.
-    all_rows = np.ones(len(features), dtype=bool)
     scan = GapScan(labels, groups)
     scan_table(features.to_numpy(), [scan])
     gaps = scan.gaps
+    all_rows = np.ones(len(features), dtype=bool)  # a mask that keeps every row
     if gaps is None:
         return CompleteFeatures(features, all_rows, [])
 
-    # An error if nobody said what to do about gaps, or nothing would be left.
-    uneven_findings = warn_of_uneven_gaps(gaps)
+    # Raise an error if `missing` does not say what to do about gaps, or would leave nothing.
+    uneven_findings = warn_of_uneven_gaps(gaps)  # if gaps are more frequent in one class
     refuse_gaps(gaps, missing, uneven_findings, features.columns, features.index)
 
-    # Leave gaps out with their columns or rows. Whether gaps follow the classes does not matter
-    # then, so that `uneven_findings` are dropped.
+    # Leave gaps out with their columns or rows. In which class they are more frequent does not
+    # matter then, so that `uneven_findings` are dropped.
     if missing == "columns":
         finding = note_columns_left_out(gaps, features.columns[gaps.column_has_gap])
-        return CompleteFeatures(features.loc[:, ~gaps.column_has_gap], all_rows, [finding])
+        kept_columns = ~gaps.column_has_gap
+        return CompleteFeatures(features.loc[:, kept_columns], all_rows, [finding])
     if missing == "rows":
         finding = note_rows_left_out(gaps)
-        return CompleteFeatures(features.loc[~gaps.row_has_gap], ~gaps.row_has_gap, [finding])
+        kept_rows = ~gaps.row_has_gap
+        return CompleteFeatures(features.loc[kept_rows], kept_rows, [finding])
 
-    # Fill gaps in. A test may then see their pattern in the filled values.
+    # Fill gaps in. A test may then see the pattern of gaps in the filled values. So the warning
+    # that they are more frequent in one class is kept.
     filled, findings = _fill(features, gaps, missing)
     return CompleteFeatures(filled, all_rows, [*uneven_findings, *findings])
 
@@ -245,21 +256,23 @@ def refuse_gaps(
     names: Sequence[Any],
     row_labels: Sequence[Any],
 ) -> None:
-    """Raise an error if nobody said what to do about gaps, or nothing would be left.
+    """Raise an error if `missing` is "error", or if leaving out gaps would leave nothing.
 
     Parameters
     ----------
-    gaps : the missing and infinite values of the table.
+    gaps : the missing and infinite values of the table; at least one.
     missing : what to do about gaps: "error", "rows" or "columns" (leave out those with gaps), or a
         way to fill: "median", "min" or "half-min".
     uneven_findings : the warning that gaps are more frequent in one class; empty if they are not.
     names, row_labels : the names of all columns and of all rows.
     """
-    leaves_nothing = missing in ("rows", "columns") and missing not in gaps.can_be_left_out()
+    leaves_out = missing in ("rows", "columns")
+    leaves_nothing = leaves_out and missing not in gaps.what_can_be_left_out()
     if missing != "error" and not leaves_nothing:
         return
-    name = str(names[gaps.first.column])
-    place = f"column {name!r} first, in {row_name(row_labels, gaps.first.row)}"
+    column_name = str(names[gaps.first_place.column])
+    first_row = row_name(row_labels, gaps.first_place.row)
+    place = f"column {column_name!r} first, in {first_row}"
     raise InputError(
         f"{gaps.columns_in_words} and {gaps.rows_in_words} have {gaps.kind} ({place}); "
         f"{_choices(gaps, uneven_findings)}"
@@ -288,9 +301,9 @@ def warn_of_uneven_gaps(gaps: Gaps) -> list[Finding]:
 
     Their pattern stays in the test if they are filled in, and not if they are left out.
     """
-    ways_to_leave_out = _as_settings(gaps.can_be_left_out()) or "no fill"
+    ways_to_leave_out = _as_settings(gaps.what_can_be_left_out()) or "no fill"
     return warn_if_marks_follow_classes(
-        gaps.compared, gaps.compared_labels, "gaps", f"{ways_to_leave_out} keeps that out"
+        gaps.compared_counts, gaps.compared_labels, "gaps", f"{ways_to_leave_out} keeps that out"
     )
 
 
@@ -304,7 +317,7 @@ def _choices(gaps: Gaps, uneven_findings: list[Finding]) -> str:
     gaps : the missing and infinite values of the table.
     uneven_findings : the warning that gaps are more frequent in one class; empty if they are not.
     """
-    ways_to_leave_out = gaps.can_be_left_out()
+    ways_to_leave_out = gaps.what_can_be_left_out()
     if uneven_findings and ways_to_leave_out:
         return uneven_findings[0].message
     return f"choose {_as_settings([*ways_to_leave_out, *FILLED_WITH])}."
@@ -316,7 +329,7 @@ def _as_settings(choices: list[str]) -> str:
 
 
 def _fill(features: pd.DataFrame, gaps: Gaps, missing: str) -> tuple[pd.DataFrame, list[Finding]]:
-    """The features with gaps filled in, and findings about what was done.
+    """Fill gaps in; returns the filled features, and findings about what was done.
 
     Columns without any number are left out.
 
@@ -327,20 +340,21 @@ def _fill(features: pd.DataFrame, gaps: Gaps, missing: str) -> tuple[pd.DataFram
     missing : the way to fill: "median", "min" or "half-min".
     """
     is_gap = ~np.isfinite(features.to_numpy())
-    is_empty = gaps.column_is_empty
-    features = features.mask(is_gap).loc[:, ~is_empty]  # infinite values become NaN as well
-    findings = []
+    features_with_nan = features.mask(is_gap)  # infinite values become NaN as well
+    has_numbers = ~gaps.column_is_empty  # (columns,)
+    kept_features = features_with_nan.loc[:, has_numbers]
+    fill_values = values_to_fill(kept_features, missing)  # (kept columns,)
 
-    # The median hides gaps that stand for small values: a warning. Half of a negative minimum is
-    # not below it: an error.
-    fill_values = values_to_fill(features, missing)  # (kept columns,)
+    # Gaps may stand for small values, which medians hide: a warning. Half of a negative minimum is
+    # larger than the minimum, and cannot stand for a smaller value: an error.
+    findings = []
     if missing == "median":
-        findings += warn_if_gaps_follow_small_values(features)
+        findings += warn_if_gaps_follow_small_values(kept_features)
     if missing == "half-min":
-        has_gap = gaps.column_has_gap[~is_empty]  # (kept columns,)
+        has_gap = gaps.column_has_gap[has_numbers]  # (kept columns,)
         require_minima_from_0(fill_values[has_gap])
     findings.append(note_filled(gaps, missing))
-    return features.fillna(fill_values), findings
+    return kept_features.fillna(fill_values), findings
 
 
 def values_to_fill(features: pd.DataFrame, missing: str) -> pd.Series:

@@ -26,7 +26,7 @@ DAY_TOO_LATE = 21000101
 LARGER_THAN_MEASUREMENTS = 19000000  # a whole number beyond it may be a day
 # ID1 and CAGE1 are genes, Family_XIII is a taxon: with more columns like it than this a column is
 # one of the measurements.
-MOST_COLUMNS_ALIKE = 10
+MOST_SIMILAR_COLUMNS = 10
 
 
 def possibly_whole_columns(numbers: pd.DataFrame) -> pd.Index:
@@ -35,7 +35,7 @@ def possibly_whole_columns(numbers: pd.DataFrame) -> pd.Index:
 
 
 @dataclass(frozen=True)
-class AlikeCounts:
+class SimilarCounts:
     """How many columns of a table are like a column of identifiers.
 
     Attributes
@@ -54,17 +54,19 @@ def identifier_columns(features: pd.DataFrame) -> list[Any]:
     return list(dict.fromkeys([*subject_columns(features), *row_columns]))
 
 
-def subject_columns(numbers: pd.DataFrame, alike: AlikeCounts | None = None) -> list[Any]:
+def subject_columns(
+    numbers: pd.DataFrame, similar_counts: SimilarCounts | None = None
+) -> list[Any]:
     """Names of the columns of whole numbers that are named like subjects, sites or identifiers.
 
     Parameters
     ----------
     numbers : columns of numbers, of shape (samples, columns).
-    alike : how many columns of the whole table hold similar values, if `numbers` are only some of
-        its columns; None if they are all.
+    similar_counts : how many columns of the whole table hold similar values, if `numbers` are only
+        some of its columns; None if they are all.
     """
     candidates = possibly_whole_columns(numbers)
-    subjects = []
+    subject_names = []
     for name in candidates:
         text = str(name)
         is_indicator = "=" in text  # such as `site=north`, a feature that the user asked for
@@ -76,11 +78,11 @@ def subject_columns(numbers: pd.DataFrame, alike: AlikeCounts | None = None) -> 
         # A column such as `ID1` is a measurement (a gene) if many columns hold similar values.
         ends_in_number = _without_number(text) != text
         if ends_in_number:
-            n_alike = _n_columns_alike(numbers[candidates], name, alike)
-            if n_alike > MOST_COLUMNS_ALIKE:
+            n_similar = _n_similar_columns(numbers[candidates], name, similar_counts)
+            if n_similar > MOST_SIMILAR_COLUMNS:
                 continue
-        subjects.append(name)
-    return subjects
+        subject_names.append(name)
+    return subject_names
 
 
 def may_be_subjects(name: str) -> bool:
@@ -93,26 +95,28 @@ def _without_number(name: str) -> str:
     return name.rstrip("0123456789")
 
 
-def _n_columns_alike(candidates: pd.DataFrame, name: Any, alike: AlikeCounts | None) -> int:
-    """The number of columns of whole numbers that hold similar values as the column `name`, which
-    is counted too.
+def _n_similar_columns(
+    candidates: pd.DataFrame, name: Any, similar_counts: SimilarCounts | None
+) -> int:
+    """Count the columns of whole numbers with values similar to those of the column `name`.
 
-    If no value of that column occurs twice, they are the columns without repeated values in the
-    first rows; else they are all columns of whole numbers.
+    If no value of that column occurs twice, these are the columns without repeated values in the
+    first rows; else they are all columns of whole numbers. The column itself is counted, too.
 
     Parameters
     ----------
     candidates : columns that may hold whole numbers, of shape (samples, columns).
     name : the name of one of these columns.
-    alike : the two counts for the whole table, if `candidates` are only some of its columns; None
-        to count the candidates.
+    similar_counts : the two counts for the whole table, if `candidates` are only some of its
+        columns; None to count the candidates.
     """
-    if alike is None:
-        begin_unique = _are_unique(candidates.iloc[:FIRST_ROWS].to_numpy())
-        alike = AlikeCounts(n_whole=candidates.shape[1], n_unique=int(begin_unique.sum()))
+    if similar_counts is None:
+        begins_unique = _are_unique(candidates.iloc[:FIRST_ROWS].to_numpy())
+        n_unique = int(begins_unique.sum())
+        similar_counts = SimilarCounts(n_whole=candidates.shape[1], n_unique=n_unique)
     if candidates[name].is_unique:
-        return alike.n_unique
-    return alike.n_whole
+        return similar_counts.n_unique
+    return similar_counts.n_whole
 
 
 def _are_unique(values: Floats) -> NDArray[np.bool_]:
@@ -138,12 +142,14 @@ def row_identifiers(X: Floats, names: Sequence[Any]) -> NDArray[np.int64]:
     candidates = _candidate_identifiers(X)  # positions of columns of whole numbers
     values = X[:, candidates]  # (samples, candidates)
 
-    # Consecutive, if no number occurs twice (tested below): n whole numbers span n − 1.
-    spans_n_rows = values.max(axis=0) - values.min(axis=0) == n_rows - 1
+    # n different whole numbers are consecutive if the largest less the smallest is n − 1. That they
+    # are different is tested below.
+    span = values.max(axis=0) - values.min(axis=0)
+    may_be_consecutive = span == n_rows - 1
     is_named_identifier = np.array(
         [is_called_identifier(names[column]) for column in candidates.tolist()], dtype=np.bool_
     )
-    may_identify_rows = spans_n_rows | is_named_identifier
+    may_identify_rows = may_be_consecutive | is_named_identifier
     if n_rows >= FEWEST_SORTED_ROWS:  # fewer measurements may be sorted by chance
         may_identify_rows |= _are_sorted(values)
     is_row_identifier = _are_unique(values) & may_identify_rows
@@ -239,30 +245,30 @@ class IdentifierScan:
         return self._whole.numbers
 
     @property
-    def alike(self) -> AlikeCounts:
+    def similar_counts(self) -> SimilarCounts:
         """How many columns are like one of identifiers."""
-        return AlikeCounts(n_whole=len(self.possibly_whole), n_unique=self._n_unique)
+        return SimilarCounts(n_whole=len(self.possibly_whole), n_unique=self._n_unique)
 
     def findings(self) -> list[Finding]:
         """The warning, if some columns look like identifiers."""
-        return _warn_of_columns([str(self._names[column]) for column in self.row_identifiers])
+        return _identifier_warning([str(self._names[column]) for column in self.row_identifiers])
 
 
 def warn_of_identifiers(X: Floats, names: Sequence[Any]) -> list[Finding]:
     """A warning about the columns that look like identifiers, if there are any."""
-    return _warn_of_columns([str(names[column]) for column in row_identifiers(X, names)])
+    return _identifier_warning([str(names[column]) for column in row_identifiers(X, names)])
 
 
-def _warn_of_columns(suspects: list[str]) -> list[Finding]:
+def _identifier_warning(names: list[str]) -> list[Finding]:
     """The warning that the columns with these names look like identifiers, if there are any."""
-    if not suspects:
+    if not names:
         return []
-    if len(suspects) == 1:
+    if len(names) == 1:
         sentence = (
-            f"column {suspects[0]!r} looks like an identifier of rows and should not be a feature."
+            f"column {names[0]!r} looks like an identifier of rows and should not be a feature."
         )
     else:
         sentence = (
-            f"columns {quoted(suspects)} look like identifiers of rows and should not be features."
+            f"columns {quoted(names)} look like identifiers of rows and should not be features."
         )
     return [Finding.warning(sentence)]

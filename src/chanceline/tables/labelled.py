@@ -54,8 +54,8 @@ def read_table(source: Any, label: str | None, settings: TableSettings) -> RawTa
     if second_file is None:
         return table
     with at_step(ReadingStep.SECOND_FILE):
-        joined, about_second_file = attach_second_file(table, Path(second_file), settings)
-    return replace(joined, findings=(*joined.findings, *about_second_file))
+        joined, second_file_findings = attach_second_file(table, Path(second_file), settings)
+    return replace(joined, findings=(*joined.findings, *second_file_findings))
 
 
 def label_samples(table: RawTable, label: str | None, settings: TableSettings) -> LabelledTable:
@@ -70,10 +70,10 @@ def label_samples(table: RawTable, label: str | None, settings: TableSettings) -
         are an error or left out; others say which class is positive.
     """
     label_name = None if label is None else str(label)
-    # An error within this block says that it came up at the label.
+    # (`at_step` marks errors as errors about the label.)
     with at_step(ReadingStep.LABEL):
         label_column = find_label_column(table, label_name)
-        is_compared, about_rows = rows_to_compare(label_column, settings)
+        is_compared, row_findings = rows_to_compare(label_column, settings)
         compared_column = label_column.loc[is_compared]
         labels = read_labels(compared_column, settings)
     return LabelledTable(
@@ -81,5 +81,5 @@ def label_samples(table: RawTable, label: str | None, settings: TableSettings) -
         label_column=compared_column,
         labels=labels.signs,
         classes=labels.classes,
-        findings=[*table.findings, *about_rows, *labels.findings],
+        findings=[*table.findings, *row_findings, *labels.findings],
     )

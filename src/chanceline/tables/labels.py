@@ -26,19 +26,19 @@ LARGEST_SHARE_OF_CLASSES = 0.5
 
 
 def find_label_column(table: RawTable, name: str | None) -> pd.Series:
-    """The column of the label; a missing one is an error, which proposes columns.
+    """Find the column of the label; if there is none, an error proposes columns.
 
     Parameters
     ----------
-    table : the table as it was read. `table.about` holds the columns that describe the samples,
-        from a second file or an `.npz`.
-    name : the name or the number of the column. None takes the only column of `table.about`; any
-        other number of columns there is an error.
+    table : the table as it was read. `table.descriptions` holds the columns that describe the
+        samples, from a second file or an `.npz`.
+    name : the name or the number of the column. None takes the only column of
+        `table.descriptions`; any other number of columns there is an error.
     """
     if name is None:
-        n_columns_about_samples = table.about.shape[1]
-        if n_columns_about_samples == 1:
-            return table.about.iloc[:, 0]
+        n_descriptions = table.descriptions.shape[1]
+        if n_descriptions == 1:
+            return table.descriptions.iloc[:, 0]
         hint = _hint_at_label(table, None)
         raise InputError(f"say which column holds the classes (label=NAME); {hint}")
     column = table.column(name)
@@ -58,26 +58,27 @@ def _hint_at_label(table: RawTable, name: str | None) -> str:
     table : the table as it was read.
     name : the name that the user gave for the label's column; None if there was none.
     """
-    has_second_file = table.about.shape[1] > 0  # the columns of that file stand in `about`
-    with_two_values = [
-        *_columns_with_two_values(table.about),
+    # The columns of a second file are the descriptions of the samples.
+    has_second_file = table.descriptions.shape[1] > 0
+    two_value_columns = [
+        *_columns_with_two_values(table.descriptions),
         *_columns_with_two_values(table.values),
     ]
-    if _names_its_rows_after_features(table, name):
-        return _hint_to_transpose(with_two_values, table.values.shape[1], has_second_file)
-    if with_two_values:
-        return f"columns with two values: {quoted(with_two_values)}."
+    if _seems_to_have_features_in_rows(table, name):
+        return _hint_to_transpose(two_value_columns, table.values.shape[1], has_second_file)
+    if two_value_columns:
+        return f"columns with two values: {quoted(two_value_columns)}."
     if has_second_file:
         return "no column has exactly two values."
     return "no column has exactly two values; if another file has the classes, say labels=FILE."
 
 
-def _hint_to_transpose(with_two_values: list[str], n_columns: int, has_second_file: bool) -> str:
+def _hint_to_transpose(two_value_columns: list[str], n_columns: int, has_second_file: bool) -> str:
     """The end of an error message about a table that seems to have features in rows.
 
     Parameters
     ----------
-    with_two_values : the names of the columns with two values.
+    two_value_columns : the names of the columns with two values.
     n_columns : the number of columns of the table.
     has_second_file : whether a second file was given already.
     """
@@ -88,9 +89,9 @@ def _hint_to_transpose(with_two_values: list[str], n_columns: int, has_second_fi
     # If features are in rows, columns are samples. Then no column has just two values, or most have
     # (0 and 1, if the features are indicators). If only some have, they may be labels after all,
     # and are proposed too.
-    some_but_not_most = 0 < 2 * len(with_two_values) < n_columns
+    some_but_not_most = 0 < 2 * len(two_value_columns) < n_columns
     if some_but_not_most:
-        columns = quoted(with_two_values)
+        columns = quoted(two_value_columns)
         return f"columns with two values: {columns}; if features are in rows, {remedy}."
     return f"the table seems to have features in rows; {remedy}."
 
@@ -113,14 +114,15 @@ def _columns_with_two_values(frame: pd.DataFrame) -> list[str]:
     return [*words, *numbers]
 
 
-def _names_its_rows_after_features(table: RawTable, label: str | None) -> bool:
-    """Whether the first column of a table seems to hold names of features, so that features are in
-    rows and the table should be transposed.
+def _seems_to_have_features_in_rows(table: RawTable, label: str | None) -> bool:
+    """Whether a table seems to have features in rows, so that it should be transposed.
 
-    That is so if the first column holds words, and
+    Then its first column would hold the names of the features. It seems so if the first column
+    holds words, and
 
-    - one of them is the name of the label;
-    - or all are different, most other columns are numbers, and there are more rows than columns.
+    - one of the words is the name of the label;
+    - or all words are different, most other columns are numbers, and there are more rows than
+      columns.
 
     Parameters
     ----------
@@ -137,11 +139,12 @@ def _names_its_rows_after_features(table: RawTable, label: str | None) -> bool:
         return False
 
     first_column = values.iloc[:, 0].astype(str).str.strip()
-    if label is not None and label.strip().lower() in set(first_column.str.lower()):
+    lowercase_words = set(first_column.str.lower())
+    if label is not None and label.strip().lower() in lowercase_words:
         return True
-    has_numbers_beside = is_numeric[1:].mean() > MOSTLY_NUMERIC
+    other_columns_are_numbers = is_numeric[1:].mean() > MOSTLY_NUMERIC
     has_more_rows = len(values) > values.shape[1]
-    return bool(has_more_rows and first_column.is_unique and has_numbers_beside)
+    return bool(has_more_rows and first_column.is_unique and other_columns_are_numbers)
 
 
 def rows_to_compare(
@@ -170,10 +173,11 @@ def rows_to_compare(
         return is_labelled, findings
 
     # As objects, because a column of the type `category` may have categories without any row.
-    labelled = column[is_labelled].astype(object)
-    is_wanted = _has_one_of(labelled, settings.classes)  # (labelled rows,)
+    labels = column[is_labelled].astype(object)
+    is_wanted = _has_one_of(labels, settings.classes)  # (labelled rows,)
     if not is_wanted.all():
-        findings.append(_note_other_classes(labelled[~is_wanted]))
+        other_labels = labels[~is_wanted]
+        findings.append(_note_other_classes(other_labels))
     is_compared = is_labelled.copy()  # (samples,)
     is_compared[is_labelled] = is_wanted
     return is_compared, findings
@@ -225,8 +229,10 @@ class Labels:
 
 
 def read_labels(column: pd.Series, settings: TableSettings) -> Labels:
-    """Labels ±1 from a column without gaps (`chanceline.tables.classes` says which class is
-    positive).
+    """Turn a column of classes, without gaps, into labels: +1 for the positive class, else −1.
+
+    If the settings do not say which class is positive, `chanceline.tables.classes` decides by the
+    names and sizes of the classes.
 
     Parameters
     ----------
@@ -241,17 +247,18 @@ def read_labels(column: pd.Series, settings: TableSettings) -> Labels:
         )
     class_of_row = class_names_of_rows(column, settings)
     classes = sorted(class_of_row.unique(), key=class_order)
-    # First an error if names differ only in case: `Yes` and `yes` must not count as two classes.
+    # This raises an error if names differ only in case. It comes before the count of the classes,
+    # because `Yes` and `yes` must not count as two.
     class_of_folded_name = _classes_by_folded_name(classes, column_name)
     _check_number_of_classes(classes, column, settings)
 
-    positive = _positive_class(class_of_row, class_of_folded_name, column_name, settings)
-    signs = np.where(class_of_row.to_numpy() == positive, 1.0, -1.0)
-    negatives = [name for name in classes if name != positive]
-    if len(negatives) == 1:
-        return Labels(signs, (negatives[0], positive), findings=[])
-    note = Finding.note(f"class {positive!r} is set against all {len(negatives)} others.")
-    return Labels(signs, ("others", positive), findings=[note])
+    positive_class = _positive_class(class_of_row, class_of_folded_name, column_name, settings)
+    signs = np.where(class_of_row.to_numpy() == positive_class, 1.0, -1.0)
+    other_classes = [name for name in classes if name != positive_class]
+    if len(other_classes) == 1:
+        return Labels(signs, (other_classes[0], positive_class), findings=[])
+    note = f"class {positive_class!r} is set against all {len(other_classes)} others."
+    return Labels(signs, ("others", positive_class), findings=[Finding.note(note)])
 
 
 def class_names_of_rows(column: pd.Series, settings: TableSettings) -> pd.Series:
@@ -267,11 +274,12 @@ def class_names_of_rows(column: pd.Series, settings: TableSettings) -> pd.Series
     numbers = pd.to_numeric(column, errors="coerce")
     is_not_number = numbers.isna()
     if is_not_number.any():
-        first = texts[is_not_number].iloc[0]
+        first_text = texts[is_not_number].iloc[0]
         raise InputError(
-            f"split_at needs numbers, but label column {str(column.name)!r} has {first!r}."
+            f"split_at needs numbers, but label column {str(column.name)!r} has {first_text!r}."
         )
-    return (numbers < threshold).map({True: f"<{threshold:g}", False: f"≥{threshold:g}"})
+    is_below = numbers < threshold
+    return is_below.map({True: f"<{threshold:g}", False: f"≥{threshold:g}"})
 
 
 def class_order(name: str) -> tuple[int, float, str]:
@@ -293,7 +301,7 @@ def _classes_by_folded_name(classes: list[str], column: str) -> dict[str, str]:
     """
     class_of_folded_name: dict[str, str] = {}
     for name in classes:
-        # The class that was found first under this folded name; `name` itself if it is new.
+        # The first class with this folded name: `name` itself unless there was one before.
         first_name = class_of_folded_name.setdefault(folded_name(name), name)
         if first_name != name:
             raise InputError(
@@ -347,8 +355,8 @@ def _positive_class(
 ) -> str:
     """The name of the positive class.
 
-    It is the class that the settings name; or the values at or above the limit where numbers are
-    split; or else the class chosen by names and sizes.
+    It is the class that the settings name; or, if numbers are split at a value, the class of the
+    values from there on; or else `choose_positive` chooses by the names and sizes of the classes.
 
     Parameters
     ----------
@@ -367,7 +375,8 @@ def _positive_class(
     if settings.split_at is not None:
         return classes[1]  # of `<2.5` and `≥2.5`, in this order
     sizes = [int((class_of_row == name).sum()) for name in classes]
-    return classes[choose_positive(classes, sizes)]
+    position = choose_positive(classes, sizes)
+    return classes[position]
 
 
 def _class_asked_for(asked_for: str, class_of_folded_name: dict[str, str], column: str) -> str:

@@ -27,9 +27,9 @@ from chanceline.tables.wide_features import WideFeatures
 
 
 def learn_recipe(
-    written: pd.DataFrame,
+    written_columns: pd.DataFrame,
     features: pd.DataFrame,
-    complete: pd.DataFrame,
+    complete_features: pd.DataFrame,
     label: str,
     settings: TableSettings,
 ) -> TableRecipe:
@@ -40,21 +40,22 @@ def learn_recipe(
 
     Parameters
     ----------
-    written : the columns as they are in the file, (samples, columns).
+    written_columns : the columns as they are in the file, (samples, columns).
     features : the same columns as numbers, with gaps, (samples, features).
-    complete : the features without gaps, before the transform, (kept rows, features).
+    complete_features : the features without gaps, before the transform, (kept rows, features).
     label : the name of the label's column.
     settings : how the table was read.
     """
-    # A transform may add a number to every value before it takes logarithms.
+    # With a transform the recipe needs two things more: the number that is added to every value
+    # before logarithms (0 if none is), and the values before the transform.
     transform = settings.transform or "none"
-    untransformed = None
+    values_before_transform = None
     added = 0.0
     if transform != "none":
-        untransformed = complete.to_numpy(dtype=np.float64)
-        added = added_to_values(untransformed, transform)
+        values_before_transform = complete_features.to_numpy(dtype=np.float64)
+        added = added_to_values(values_before_transform, transform)
     return TableRecipe(
-        columns=_learn_columns(written, features, complete.columns, settings),
+        columns=_learn_columns(written_columns, features, complete_features.columns, settings),
         transform=transform,
         added=added,
         below=settings.below,
@@ -64,12 +65,12 @@ def learn_recipe(
         chosen_classes=bool(settings.classes),
         roles=_declared_roles(settings),
         independent=settings.independent,
-        untransformed=untransformed,
+        values_before_transform=values_before_transform,
     )
 
 
 def learn_wide_recipe(
-    complete: WideFeatures,
+    complete_features: WideFeatures,
     *,
     added: float,
     fill_values: Floats | None,
@@ -83,7 +84,7 @@ def learn_wide_recipe(
 
     Parameters
     ----------
-    complete : the features without gaps, before the transform.
+    complete_features : the features without gaps, before the transform.
     added : what the transform adds to every value before it takes logarithms.
     fill_values : (features,) the value that fills gaps of each feature; None if gaps are not
         filled.
@@ -91,11 +92,11 @@ def learn_wide_recipe(
     settings : how the table was read.
     """
     transform = settings.transform or "none"
-    untransformed = None
+    values_before_transform = None
     if transform != "none":
-        untransformed = complete.table
+        values_before_transform = complete_features.table
     return TableRecipe(
-        columns=NumberColumns(complete.names, fill_values),
+        columns=NumberColumns(complete_features.names, fill_values),
         transform=transform,
         added=added,
         below=settings.below,
@@ -105,7 +106,7 @@ def learn_wide_recipe(
         chosen_classes=bool(settings.classes),
         roles=_declared_roles(settings),
         independent=settings.independent,
-        untransformed=untransformed,
+        values_before_transform=values_before_transform,
     )
 
 
@@ -116,28 +117,29 @@ def _declared_roles(settings: TableSettings) -> dict[str, str]:
 
 
 def _learn_columns(
-    written: pd.DataFrame,
+    written_columns: pd.DataFrame,
     features: pd.DataFrame,
     feature_names: Sequence[str],
     settings: TableSettings,
 ) -> tuple[RecipeColumn, ...]:
     """How each feature is made from a column of the file, in the order of the features.
 
-    A feature is a column of numbers under its own name, or an indicator such as `site=north`.
+    A feature is a column of numbers under its own name, or an indicator such as `site=north`, which
+    is 1 where the column `site` is `north`.
 
     Parameters
     ----------
-    written : the columns that may be features as they are in the file, (samples, columns).
+    written_columns : the columns that may be features as they are in the file, (samples, columns).
     features : the same columns as numbers, with gaps, (samples, features).
     feature_names : the names of the features that are kept.
     settings : how the table was read.
     """
-    limits_of_column = _learn_limits(written, settings)
+    limits_of_column = _learn_limits(written_columns, settings)
     fill_of_feature = _learn_fills(features, settings)
-    written_names = set(written.columns)
+    written_names = set(written_columns.columns)
     indicator_of_name: dict[str, IndicatorColumn] = {}
     if settings.one_hot:
-        indicator_of_name = _possible_indicators(written)
+        indicator_of_name = _possible_indicators(written_columns)
 
     columns: list[RecipeColumn] = []
     for name in feature_names:
@@ -150,19 +152,22 @@ def _learn_columns(
     return tuple(columns)
 
 
-def _learn_limits(written: pd.DataFrame, settings: TableSettings) -> dict[str, ColumnLimits]:
-    """The limits of detection of columns of text, by the column's name.
+def _learn_limits(
+    written_columns: pd.DataFrame, settings: TableSettings
+) -> dict[str, ColumnLimits]:
+    """The limits of detection of columns with text such as `<0.5`, by the column's name.
 
     A limit is None where a column has none. There are no limits at all if the setting `below` is
     None, as values beyond a limit are then an error.
     """
     if settings.below is None:
         return {}
-    text = written.loc[:, ~numeric_columns(written)]
-    strictest = strictest_limits(read_cells(text.to_numpy(dtype=object), settings.na))
+    text_columns = written_columns.loc[:, ~numeric_columns(written_columns)]
+    cells = read_cells(text_columns.to_numpy(dtype=object), settings.na)
+    limits = strictest_limits(cells)
     limits_of_column = {}
-    for name, lower, upper in zip(text.columns, strictest.lower, strictest.upper, strict=True):
-        value_below = None
+    for name, lower, upper in zip(text_columns.columns, limits.lower, limits.upper, strict=True):
+        value_below = None  # a gap
         if settings.below == "half":
             value_below = _number_or_none(lower / 2)
         limits_of_column[name] = ColumnLimits(
@@ -185,10 +190,10 @@ def _learn_fills(features: pd.DataFrame, settings: TableSettings) -> dict[str, f
     return {name: float(value) for name, value in fills.items()}
 
 
-def _possible_indicators(written: pd.DataFrame) -> dict[str, IndicatorColumn]:
+def _possible_indicators(written_columns: pd.DataFrame) -> dict[str, IndicatorColumn]:
     """An indicator for every value of every column that is no number, by its name."""
     indicator_of_name = {}
-    text = written.loc[:, ~numeric_columns(written)].astype("string")
+    text = written_columns.loc[:, ~numeric_columns(written_columns)].astype("string")
     for source, column in text.items():
         levels = tuple(sorted(column.dropna().unique()))
         for value in levels:

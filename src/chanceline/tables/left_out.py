@@ -80,8 +80,9 @@ def note_identifiers(
     blocks: pd.Series | None,
     groups: pd.Series | None,
 ) -> list[Finding]:
-    """A note that columns are left out as identifiers, and warnings about those that are days which
-    tell the classes apart.
+    """A note that columns are left out as identifiers or dates.
+
+    Warnings follow it about columns of days (numbers as 20210304) that tell the classes apart.
 
     Parameters
     ----------

@@ -39,8 +39,9 @@ class Limits:
 def numbers_within_limits(
     written_cells: pd.DataFrame, cells: Cells, settings: TableSettings
 ) -> tuple[Floats, list[Finding]]:
-    """The numbers of all cells, of shape (samples, columns), and a finding about values beyond a
-    limit of detection (`<0.5`, `>100`).
+    """Replace values beyond a limit of detection (`<0.5`, `>100`) by numbers or gaps.
+
+    Returns the numbers of all cells, (samples, columns), and a finding about what was replaced.
 
     All rows of a column get the same limits, the strictest that are written in it: a smaller number
     than the lower limit is treated like `<0.5`, and a larger number than the upper limit like
@@ -69,9 +70,12 @@ def numbers_within_limits(
         values_below = np.full(len(limits.lower), np.nan)
         values_below_in_words = "missing"
     numbers = _replace_beyond(cells, limits, values_below)
+
+    count_in_words = _count_in_words(is_beyond)
+    names_with_several_limits = written_cells.columns[limits.differ]
     finding = Finding.prepared(
-        f"{_count_in_words(is_beyond)} read as {values_below_in_words} (those above an upper limit "
-        f"as that limit){_differing_in_words(written_cells.columns[limits.differ])}."
+        f"{count_in_words} read as {values_below_in_words} (those above an upper limit as that "
+        f"limit){_differing_in_words(names_with_several_limits)}."
     )
     return numbers, [finding]
 
@@ -136,10 +140,13 @@ def strictest_limits(cells: Cells) -> Limits:
     is_above = cells.are(CellKind.ABOVE_LIMIT)
 
     # The number of a cell beyond a limit is that limit, or NaN if none is written.
+    is_measured = cells.are(CellKind.NUMBER)
     smallest_lower, largest_lower = _column_ranges(cells.numbers, is_below)
     smallest_upper, largest_upper = _column_ranges(cells.numbers, is_above)
-    smallest_measured, largest_measured = _column_ranges(cells.numbers, cells.are(CellKind.NUMBER))
+    smallest_measured, largest_measured = _column_ranges(cells.numbers, is_measured)
 
+    # Where no limit is written, the measured values stand for it. A column without any cell beyond
+    # a limit has none.
     lower = np.where(np.isnan(largest_lower), smallest_measured, largest_lower)
     upper = np.where(np.isnan(smallest_upper), largest_measured, smallest_upper)
     return Limits(

@@ -82,21 +82,24 @@ def dataset_of_samples(samples: LabelledTable, settings: TableSettings, source: 
 
     # The columns that the settings name. An error in an `at_step` block says where it came up.
     with at_step(ReadingStep.COLUMNS):
-        named, findings = find_declared_columns(samples, settings)
+        named_columns, findings = find_declared_columns(samples, settings)
     report.add(findings)
-    others = samples.table.without_columns(named.names)
-    for table in (others.about, others.values):
-        report.put_first(warn_of_confounders(table, labels, named.allowed_for, named.groups))
+    other_columns = samples.table.without_columns(named_columns.names)
+    for table in (other_columns.descriptions, other_columns.values):
+        confounder_findings = warn_of_confounders(
+            table, labels, named_columns.allowed_for, named_columns.groups
+        )
+        report.put_first(confounder_findings)
 
     # Features as numbers.
-    read = read_features(others, labels, named, settings)
-    report.add(read.findings)
+    reading = read_features(other_columns, labels, named_columns, settings)
+    report.add(reading.findings)
     with at_step(ReadingStep.COLUMNS):
-        require_features(read.features.shape[1], source, label=str(named.label.name))
+        require_features(reading.features.shape[1], source, label=str(named_columns.label.name))
 
     # Features without gaps, in the units asked for.
     with at_step(ReadingStep.GAPS):
-        complete = without_gaps(read.features, labels, settings.missing, named.groups)
+        complete = without_gaps(reading.features, labels, settings.missing, named_columns.groups)
     report.add(complete.findings)
     feature_names = complete.features.columns
     precision = working_precision(complete.features.dtypes.unique(), len(feature_names))
@@ -105,21 +108,21 @@ def dataset_of_samples(samples: LabelledTable, settings: TableSettings, source: 
     if not settings.keep_identifiers:
         # A gap may have hidden that a column counts the rows.
         report.add(warn_of_identifiers(X, feature_names))
-    report.put_first(_look_for_traces(read, complete, labels, named))
+    report.put_first(_look_for_traces(reading, complete, labels, named_columns))
     if settings.transform is None:
-        is_counted = first_of_each_kept_group(named.groups, complete.kept_rows)
-        about_means, about_totals = _look_at_depth(X, y, is_counted[complete.kept_rows])
-        report.put_first(about_means)
-        report.put_first(about_totals)
+        is_counted = first_of_each_kept_group(named_columns.groups, complete.kept_rows)
+        mean_findings, total_findings = _look_at_depth(X, y, is_counted[complete.kept_rows])
+        report.put_first(mean_findings)
+        report.put_first(total_findings)
     else:
         with at_step(ReadingStep.UNITS):
             X, findings = transform_table(X, settings.transform, feature_names)
         report.add(findings)
     recipe = learn_recipe(
-        written=read.written,
-        features=read.features,
-        complete=complete.features,
-        label=str(named.label.name),
+        written_columns=reading.written_columns,
+        features=reading.features,
+        complete_features=complete.features,
+        label=str(named_columns.label.name),
         settings=settings,
     )
 
@@ -128,9 +131,9 @@ def dataset_of_samples(samples: LabelledTable, settings: TableSettings, source: 
         y=y,
         feature_names=tuple(str(name) for name in feature_names),
         classes=samples.classes,
-        **named.arrays(complete.kept_rows),
-        undeclared=read.undeclared,
-        proposed=read.proposed,
+        **named_columns.arrays(complete.kept_rows),
+        undeclared=reading.undeclared,
+        proposed=reading.proposed,
         source=source,
         findings=report.findings(),
         rows=complete.features.index.tolist(),
@@ -158,36 +161,41 @@ def _look_at_depth(X: Floats, y: Floats, is_counted: Bools) -> tuple[list[Findin
 
 
 def _look_for_traces(
-    read: ReadFeatures,
+    reading: ReadFeatures,
     complete: CompleteFeatures,
     labels: Floats,
-    named: NamedColumns,
+    named_columns: NamedColumns,
 ) -> list[Finding]:
-    """Warnings about traces of how the table was made: batches that are associated with the
-    classes, and gaps that were filled class by class before the table was written.
+    """Warn of traces of how the table was made that may tell the classes apart.
+
+    They are batches that are associated with the classes, and gaps that were filled class by class
+    before the table was written.
 
     Parameters
     ----------
-    read : the features of all samples, with their gaps, and columns of words.
+    reading : the features of all samples, with their gaps, and columns of words.
     complete : the features without gaps, of the kept rows alone.
     labels : ±1 of shape (samples,).
-    named : the columns that the settings name: the label, blocks, groups, covariates and so on.
+    named_columns : the columns that the settings name: the label, blocks, groups, covariates and
+        so on.
     """
     # Rows of a group (a subject) are not independent, so that only its first kept row counts. There
     # is one mask for all samples, and one for the kept rows.
     kept_rows = complete.kept_rows  # (samples,)
-    is_counted = first_of_each_kept_group(named.groups, kept_rows)  # (samples,)
+    is_counted = first_of_each_kept_group(named_columns.groups, kept_rows)  # (samples,)
     is_counted_of_kept = is_counted[kept_rows]  # (kept rows,)
-    about_batches = warn_of_batches(
-        text=read.sample_columns.text.loc[is_counted],
+    batch_findings = warn_of_batches(
+        text=reading.sample_columns.text.loc[is_counted],
         features=complete.features.loc[is_counted_of_kept],
         labels=labels[is_counted],
-        allowed_for=[column.loc[is_counted] for column in named.allowed_for],
+        allowed_for=[column.loc[is_counted] for column in named_columns.allowed_for],
     )
 
-    # Fills are looked for in all kept rows, but only in columns that had no gap: gaps that were
-    # filled while the table was read were filled without the labels.
-    without_gap = np.isfinite(read.features.to_numpy()).all(axis=0)
-    as_written = read.features.loc[kept_rows, without_gap]
-    about_fills = warn_of_class_fills(as_written.to_numpy(), labels[kept_rows], as_written.columns)
-    return [*about_batches, *about_fills]
+    # Traces of filled gaps are looked for in all kept rows, but only in columns that had no gap in
+    # the file: gaps that were filled while reading it were filled without the labels.
+    had_no_gap = np.isfinite(reading.features.to_numpy()).all(axis=0)  # (features,)
+    features_as_written = reading.features.loc[kept_rows, had_no_gap]
+    fill_findings = warn_of_class_fills(
+        features_as_written.to_numpy(), labels[kept_rows], features_as_written.columns
+    )
+    return [*batch_findings, *fill_findings]

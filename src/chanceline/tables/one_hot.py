@@ -23,8 +23,8 @@ def note_left_out_text(text: pd.DataFrame) -> list[Finding]:
     remedy = ""
     if category_columns:
         columns_in_words = quoted(category_columns)
-        are_all = len(category_columns) == n_columns
-        if are_all and n_columns > 1:
+        all_are_categories = len(category_columns) == n_columns
+        if all_are_categories and n_columns > 1:
             columns_in_words = "them"
         remedy = f"; one_hot=True makes indicators of {columns_in_words}"
     left_out = f"{plural(n_columns, 'text column')} left out: {quoted(text.columns)}"
@@ -39,33 +39,31 @@ def make_indicators(text: pd.DataFrame) -> tuple[pd.DataFrame, list[Finding]]:
     every row has a value of its own are left out.
     """
     findings = []
-    too_many_values = [name for name in text if _has_too_many_values(text[name])]
-    if too_many_values:
-        names = quoted(too_many_values)
-        findings.append(
-            Finding.note(f"left out, as almost every row has a value of its own: {names}.")
-        )
+    left_out = [name for name in text if _has_too_many_values(text[name])]
+    if left_out:
+        note = f"left out, as almost every row has a value of its own: {quoted(left_out)}."
+        findings.append(Finding.note(note))
+    categories = text.drop(columns=left_out).astype("string")
 
     indicators: dict[str, pd.Series] = {}
-    of_two_values = []  # names of the indicators of columns with two values
-    for name, column in text.drop(columns=too_many_values).astype("string").items():
+    indicators_of_two_values = []  # names of the indicators of columns with two values
+    for name, column in categories.items():
         values = sorted(column.dropna().unique())
         if len(values) == 2:
             # One indicator, as the other one would say the same. A gap stays a gap.
-            indicator = f"{name}={values[1]}"
-            indicators[indicator] = _is_value(column, values[1]).mask(column.isna())
-            of_two_values.append(indicator)
+            indicator_name = f"{name}={values[1]}"
+            indicators[indicator_name] = _is_value(column, values[1]).mask(column.isna())
+            indicators_of_two_values.append(indicator_name)
         else:
-            # One indicator for each value. A gap is 0 in all of them, as no value is.
+            # One indicator for each value. A gap has none of the values, and is 0 in all of them.
             for value in values:
                 indicators[f"{name}={value}"] = _is_value(column, value)
-    if of_two_values:
-        findings.append(
-            Finding.note(
-                "text of two values has one indicator, for the value that is last in the alphabet: "
-                f"{quoted(of_two_values)}."
-            )
+    if indicators_of_two_values:
+        note = (
+            "text of two values has one indicator, for the value that is last in the alphabet: "
+            f"{quoted(indicators_of_two_values)}."
         )
+        findings.append(Finding.note(note))
     return pd.DataFrame(indicators, index=text.index), findings
 
 

@@ -44,8 +44,8 @@ def check_asked_kind(asked: str | None) -> None:
 def kind_of_label(column: pd.Series, asked: str | None, settings: TableSettings) -> OutcomeKind:
     """Decide what a column of labels is: a number, two classes or several classes.
 
-    It is what the user asks for, or else what its values look like. An error asks the user where
-    few whole numbers may be either.
+    It is what the user asks for, or else what its values look like. A few whole numbers may be
+    either classes or sizes: then an error asks the user.
 
     Parameters
     ----------
@@ -55,7 +55,8 @@ def kind_of_label(column: pd.Series, asked: str | None, settings: TableSettings)
     """
     check_asked_kind(asked)
 
-    # First what the user says, and whether there are more than two values.
+    # What the user says comes first. Two values are two classes unless the user asks for a number;
+    # so are more values, if the settings make two classes of them.
     if asked == OutcomeKind.NUMBER:
         return OutcomeKind.NUMBER
     n_values = column.map(plain_text).nunique()
@@ -64,17 +65,22 @@ def kind_of_label(column: pd.Series, asked: str | None, settings: TableSettings)
     if asked == OutcomeKind.CLASSES or settings.classes:
         return OutcomeKind.CLASSES
 
-    # More than two values, and nothing was said: words are classes, and numbers a number.
-    numbers = pd.to_numeric(column, errors="coerce")
+    # More than two values, and the user has not said what they are. Words are classes, but so many
+    # different words that they seem to name the rows are an error.
+    numbers = pd.to_numeric(column, errors="coerce")  # NaN for words
     if numbers.isna().any():
-        _refuse_names(column, n_values)
+        _refuse_too_many_names(column, n_values)
         return OutcomeKind.CLASSES
+
+    # Numbers are a number, unless they are few different whole numbers.
     are_whole = not np.any(numbers % 1 != 0)
     if are_whole and n_values <= MAX_VALUES_THAT_MAY_BE_CLASSES:
-        shown = quoted(sorted(numbers.map(plain_text).unique(), key=float))
+        different_texts = numbers.map(plain_text).unique()
+        numbers_in_words = quoted(sorted(different_texts, key=float))
         raise UnclearOutcomeError(
-            f"label column {str(column.name)!r} has {n_values} whole numbers ({shown}), which may "
-            "be classes or sizes; say outcome='classes' or outcome='number'."
+            f"label column {str(column.name)!r} has {n_values} whole numbers "
+            f"({numbers_in_words}), which may be classes or sizes; say outcome='classes' or "
+            "outcome='number'."
         )
     return OutcomeKind.NUMBER
 
@@ -86,7 +92,7 @@ def _asks_for_two_classes(settings: TableSettings) -> bool:
     return len(settings.classes) == 2
 
 
-def _refuse_names(column: pd.Series, n_values: int) -> None:
+def _refuse_too_many_names(column: pd.Series, n_values: int) -> None:
     """Raise an `InputError` if a column has so many different words that they name the rows."""
     if n_values > LARGEST_SHARE_OF_NAMES * len(column):
         raise InputError(

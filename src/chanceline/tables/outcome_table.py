@@ -177,13 +177,14 @@ def outcome_of_raw_table(
     settings : how its columns are to be read.
     source : the name of the table, for messages.
     """
-    # Survival. An error in an `at_step` block says that it came up at the label.
+    # Survival. (`at_step` marks errors as errors about the label.)
     if names.time is not None and names.event is not None:
         with at_step(ReadingStep.LABEL):
             rows = _survival_rows(table, names.time, names.event, settings)
         return _make_outcome_table(rows, source, settings)
 
-    # A label: two classes have a reader of their own.
+    # A label. Two classes become another kind of table, `Dataset`, whose functions read the label
+    # again and check it as two classes.
     with at_step(ReadingStep.LABEL):
         rows = _rows_of_label(table, names, settings)
     if rows.kind is OutcomeKind.TWO_CLASSES:
@@ -201,7 +202,7 @@ def kind_of_outcome(table: RawTable, names: OutcomeNames, settings: TableSetting
 
 
 def _rows_of_label(table: RawTable, names: OutcomeNames, settings: TableSettings) -> _OutcomeRows:
-    """The rows that have a label, and the kind of the label: two classes, several, or a number.
+    """Keep the rows that have a label, and decide its kind: two classes, several, or a number.
 
     Parameters
     ----------
@@ -211,22 +212,23 @@ def _rows_of_label(table: RawTable, names: OutcomeNames, settings: TableSettings
     """
     label_name = None if names.label is None else str(names.label)
     column = find_label_column(table, label_name)
-    is_compared, about_rows = rows_to_compare(column, settings)
-    compared = column.loc[is_compared]
-    # No row has a label, and thus no kind. The reader of two classes then raises the error.
+    is_compared, row_findings = rows_to_compare(column, settings)
+    compared_labels = column.loc[is_compared]
+    # If no row has a label, its kind cannot be seen. Then the reader of two classes is to raise the
+    # error.
     kind = OutcomeKind.TWO_CLASSES
-    if len(compared) > 0:
-        kind = kind_of_label(compared, names.asked_kind, settings)
+    if len(compared_labels) > 0:
+        kind = kind_of_label(compared_labels, names.asked_kind, settings)
     return _OutcomeRows(
         table=table.with_rows(is_compared),
-        columns=(compared,),
+        columns=(compared_labels,),
         kind=kind,
-        findings=[*table.findings, *about_rows],
+        findings=[*table.findings, *row_findings],
     )
 
 
 def _survival_rows(table: RawTable, time: str, event: str, settings: TableSettings) -> _OutcomeRows:
-    """The rows with a time and an event. Rows without them are an error, or left out.
+    """Keep the rows with a time and an event. Rows without them are an error, or left out.
 
     Parameters
     ----------
@@ -247,9 +249,12 @@ def _survival_rows(table: RawTable, time: str, event: str, settings: TableSettin
         findings.append(
             Finding.note(f"{plural(n_dropped, 'row')} without a time or an event left out.")
         )
+
+    filled_times = times.loc[is_filled]
+    filled_events = events.loc[is_filled]
     return _OutcomeRows(
         table=table.with_rows(is_filled),
-        columns=(times.loc[is_filled], events.loc[is_filled]),
+        columns=(filled_times, filled_events),
         kind=OutcomeKind.SURVIVAL,
         findings=findings,
     )
@@ -278,90 +283,97 @@ def _make_outcome_table(rows: _OutcomeRows, source: str, settings: TableSettings
 
     Parameters
     ----------
-    rows : to compare.
+    rows : the rows to compare, with their outcome.
     source : the name of the table.
     settings : how its columns are to be read.
     """
     halves = two_halves(rows.columns[0])
     with at_step(ReadingStep.COLUMNS):
-        named = _named_columns(rows, halves, settings)
+        named_columns = _named_columns(rows, halves, settings)
     # A very wide table of another outcome than two classes is read whole.
     table = rows.table.in_memory()
-    others = table.without_columns([*named.names, *[column.name for column in rows.columns]])
+    outcome_names = [column.name for column in rows.columns]
+    other_columns = table.without_columns([*named_columns.names, *outcome_names])
     two_class_labels = [halves]
     if rows.kind is OutcomeKind.CLASSES:
         two_class_labels = one_against_others(rows.columns[0])
     confounders = []
-    for columns in (others.about, others.values):
+    for columns in (other_columns.descriptions, other_columns.values):
         confounders += warn_of_outcome_confounders(
             columns,
             two_class_labels,
-            named.allowed_for,
-            groups=named.groups,
+            named_columns.allowed_for,
+            groups=named_columns.groups,
             # Residuals of classes, and of times with their events, cannot be exchanged.
             adjusts_for_numbers=rows.kind is OutcomeKind.NUMBER,
         )
-    read = read_features(others, halves, _with_known_rows(named, rows.kind, halves), settings)
-    if read.features.shape[1] == 0:
+    reading = read_features(
+        other_columns, halves, _with_known_rows(named_columns, rows.kind, halves), settings
+    )
+    if reading.features.shape[1] == 0:
         error = InputError(f"{source} has no numeric feature column left besides the outcome.")
         error.step = ReadingStep.COLUMNS
         raise error
     with at_step(ReadingStep.GAPS):
-        complete = without_gaps(read.features, halves, settings.missing, named.groups)
-    findings = [*rows.findings, *read.findings, *complete.findings]
+        complete = without_gaps(reading.features, halves, settings.missing, named_columns.groups)
+    findings = [*rows.findings, *reading.findings, *complete.findings]
     X = np.ascontiguousarray(complete.features.to_numpy(dtype=np.float64))
     recipe = learn_recipe(
-        written=read.written,
-        features=read.features,
-        complete=complete.features,
+        written_columns=reading.written_columns,
+        features=reading.features,
+        complete_features=complete.features,
         label=str(rows.columns[0].name),
         settings=settings,
     )
     if settings.transform is not None:
         with at_step(ReadingStep.UNITS):
-            X, about_transform = transform_table(X, settings.transform, complete.features.columns)
-        findings += about_transform
+            X, transform_findings = transform_table(
+                X, settings.transform, complete.features.columns
+            )
+        findings += transform_findings
     return OutcomeTable(
         X=X,
         feature_names=tuple(str(name) for name in complete.features.columns),
         kind=rows.kind,
         outcome=tuple(column.loc[complete.kept_rows] for column in rows.columns),
-        **named.arrays(complete.kept_rows),
-        undeclared=read.undeclared,
-        proposed=read.proposed,
+        **named_columns.arrays(complete.kept_rows),
+        undeclared=reading.undeclared,
+        proposed=reading.proposed,
         source=source,
         variants=rows.table.variants,
         findings=(*confounders, *_without_words_on_classes(findings)),
-        traces=_traces_of_reading(others, read.features, complete, settings),
+        traces=_traces_of_reading(other_columns, reading.features, complete, settings),
         recipe=recipe,
     )
 
 
 def _traces_of_reading(
-    others: RawTable,
+    other_columns: RawTable,
     features: pd.DataFrame,
     complete: CompleteFeatures,
     settings: TableSettings,
 ) -> ReadingTraces:
-    """What was read beside the features, in the rows that are kept: gaps, dates and words.
+    """Gaps of the features, and columns of dates and words, in the rows that are kept.
 
-    Checks ask later whether any of these are associated with the outcome.
+    They are traces of how the table was made. Checks ask later whether any of these are associated
+    with the outcome.
 
     Parameters
     ----------
-    others : the table without the columns that the settings name (label, groups, …).
+    other_columns : the table without the columns that the settings name (label, groups, …).
     features : the features with their gaps, (samples, features).
     complete : the features without gaps, of the kept rows alone.
     settings : `transform` says in which units rows are compared.
     """
     kept_rows = complete.kept_rows  # (samples,)
-    with_gaps = features.loc[kept_rows, complete.features.columns].to_numpy()
-    times = pd.DataFrame(date_columns(others.values), index=others.values.index)
-    words = others.values.drop(columns=times.columns).select_dtypes(exclude="number")
-    text = pd.concat([others.about, words], axis=1)
+    features_with_gaps = features.loc[kept_rows, complete.features.columns].to_numpy()
+    values = other_columns.values
+    dates = pd.DataFrame(date_columns(values), index=values.index)
+    words = values.drop(columns=dates.columns).select_dtypes(exclude="number")
+    text = pd.concat([other_columns.descriptions, words], axis=1)
     return ReadingTraces(
-        gaps=~np.isfinite(with_gaps),
-        times=times.loc[kept_rows],
+        gaps=~np.isfinite(features_with_gaps),
+        times=dates.loc[kept_rows],
         text=text.loc[kept_rows],
         units_are_said=settings.transform is not None,
     )
@@ -387,7 +399,9 @@ def _named_columns(rows: _OutcomeRows, halves: Floats, settings: TableSettings) 
     return find_named_columns(rows.table, rows.columns[0], roles, settings)
 
 
-def _with_known_rows(named: NamedColumns, kind: OutcomeKind, halves: Floats) -> NamedColumns:
+def _with_known_rows(
+    named_columns: NamedColumns, kind: OutcomeKind, halves: Floats
+) -> NamedColumns:
     """The columns that the settings name, with a label for the search for undeclared subjects.
 
     That search ignores columns that divide the rows as the label does. This is right for classes.
@@ -396,13 +410,16 @@ def _with_known_rows(named: NamedColumns, kind: OutcomeKind, halves: Floats) -> 
 
     Parameters
     ----------
-    named : the columns that the settings name: the label, blocks, groups, covariates and so on.
+    named_columns : the columns that the settings name: the label, blocks, groups, covariates and
+        so on.
     kind : what the outcome is taken for.
     halves : ±1 of shape (samples,).
     """
     if kind is OutcomeKind.CLASSES:
-        return named
-    return replace(named, label=pd.Series(halves, index=named.label.index, name=named.label.name))
+        return named_columns
+    label = named_columns.label
+    half_label = pd.Series(halves, index=label.index, name=label.name)
+    return replace(named_columns, label=half_label)
 
 
 def two_halves(outcome: pd.Series) -> Floats:
@@ -441,8 +458,8 @@ def outcome_table_of_arrays(
     columns : the columns of the outcome, (samples,) each: one, or times and events of survival. For
         `OutcomeKind.OWN` the user's own object, in a sequence of length one.
     kind : the kind of the outcome.
-    roles : those of "blocks", "groups" and "pairs", (samples,) each, and "adjust" (covariates) that
-        were given.
+    roles : what was given of "blocks", "groups" and "pairs", (samples,) each, and of "adjust"
+        (covariates), by these names.
     feature_names : names for the columns of an array; None to number them.
     """
     if isinstance(X, ColumnTable):

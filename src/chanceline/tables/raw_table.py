@@ -28,7 +28,7 @@ class RawTable:
     ----------
     values : columns that may be features, the label, blocks or groups, of shape (samples,
         columns); its index is what the user's program calls the rows.
-    about : columns that describe the samples and are never features, from a second file or a
+    descriptions : columns that describe the samples and are never features, from a second file or a
         header, of shape (samples, columns), or without rows where there are none.
     header_ids : names of the samples, where they are no column but stood in the header of a
         transposed table, or in a file that belongs to it.
@@ -43,7 +43,7 @@ class RawTable:
     """
 
     values: pd.DataFrame
-    about: pd.DataFrame = field(default_factory=pd.DataFrame)
+    descriptions: pd.DataFrame = field(default_factory=pd.DataFrame)
     header_ids: list[str] | None = None
     names_stand_in: str = "the header"
     index_name: str = ""
@@ -63,17 +63,17 @@ class RawTable:
     @property
     def column_names(self) -> list[str]:
         """The names of all columns in memory, first of those about the samples."""
-        return [str(name) for part in (self.about, self.values) for name in part.columns]
+        return [str(name) for part in (self.descriptions, self.values) for name in part.columns]
 
     def with_rows(self, is_kept: NDArray[np.bool_]) -> RawTable:
         """The table with only the rows that are marked, `is_kept` of shape (samples,)."""
         if is_kept.all():
             return self
-        about = self.about
-        if len(about) > 0:
-            about = about.loc[is_kept]
+        descriptions = self.descriptions
+        if len(descriptions) > 0:
+            descriptions = descriptions.loc[is_kept]
         wide = None if self.wide is None else self.wide.with_rows(is_kept)
-        return replace(self, values=self.values.loc[is_kept], about=about, wide=wide)
+        return replace(self, values=self.values.loc[is_kept], descriptions=descriptions, wide=wide)
 
     def in_memory(self, wanted: Collection[str] | None = None) -> RawTable:
         """The table with all its columns in `values`, or of those that are not there yet only the
@@ -100,7 +100,7 @@ class RawTable:
             self,
             wide=wide,
             values=self.values.drop(columns=names, errors="ignore"),
-            about=self.about.drop(columns=names, errors="ignore"),
+            descriptions=self.descriptions.drop(columns=names, errors="ignore"),
             index_name="" if self.index_name in names else self.index_name,
         )
 
@@ -111,13 +111,14 @@ class RawTable:
         columns that describe the samples, the other columns in memory, the names of the samples,
         and the columns that are not in memory.
         """
-        for frame in (self.about, self.values):
+        for frame in (self.descriptions, self.values):
             column = _column_of_frame(frame, name)
             if column is not None:
                 return column
 
         sample_names = self.sample_names
-        if sample_names is not None and name.strip().lower() == str(sample_names.name).lower():
+        lowercase_name = name.strip().lower()
+        if sample_names is not None and lowercase_name == str(sample_names.name).lower():
             return sample_names
         if self.wide is None:
             return None
@@ -134,17 +135,20 @@ def _column_of_frame(frame: pd.DataFrame, name: str) -> pd.Series | None:
     First choice is the only column with exactly this name, then the only column with this name in
     upper or lower case, then the column with this number (from 0, or −1 for the last).
     """
-    names = [str(column) for column in frame.columns]
-    positions = [j for j, column in enumerate(names) if column == name]
+    column_names = [str(column) for column in frame.columns]
+    positions = [j for j, column in enumerate(column_names) if column == name]
     if not positions:
-        lowered = name.strip().lower()
-        positions = [j for j, column in enumerate(names) if column.lower() == lowered]
+        lowercase_name = name.strip().lower()
+        positions = [j for j, column in enumerate(column_names) if column.lower() == lowercase_name]
     if len(positions) == 1:
         return frame.iloc[:, positions[0]]
 
-    is_number = COLUMN_NUMBER.fullmatch(name) is not None
-    if is_number and -len(names) <= int(name) < len(names):
-        return frame.iloc[:, int(name)]
+    if COLUMN_NUMBER.fullmatch(name) is None:
+        return None
+    number = int(name)
+    n_columns = len(column_names)
+    if -n_columns <= number < n_columns:
+        return frame.iloc[:, number]
     return None
 
 

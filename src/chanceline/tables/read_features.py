@@ -27,7 +27,7 @@ class ReadFeatures(NamedTuple):
 
     Attributes
     ----------
-    written : (samples, columns) those that may be features, as they are in the file.
+    written_columns : (samples, columns) those that may be features, as they are in the file.
     features : (samples, features) the same as numbers, without identifiers.
     sample_columns : what may say which rows are of one subject.
     undeclared : the sentence about a column that looks like subjects; empty if there is none.
@@ -35,7 +35,7 @@ class ReadFeatures(NamedTuple):
     findings : what was left out, and why.
     """
 
-    written: pd.DataFrame
+    written_columns: pd.DataFrame
     features: pd.DataFrame
     sample_columns: SampleColumns
     undeclared: str
@@ -44,48 +44,55 @@ class ReadFeatures(NamedTuple):
 
 
 def read_features(
-    others: RawTable, labels: Floats, named: NamedColumns, settings: TableSettings
+    other_columns: RawTable, labels: Floats, named_columns: NamedColumns, settings: TableSettings
 ) -> ReadFeatures:
-    """Turn columns into numbers, leave out dates and identifiers, and look for subjects that were
-    not declared.
+    """Turn columns into numeric features, without dates and identifiers.
+
+    Also looks for columns that seem to hold subjects, or pairs, but were not declared as such.
 
     Parameters
     ----------
-    others : the table without the columns that the settings name (label, groups, …).
+    other_columns : the table without the columns that the settings name (label, groups, …).
     labels : ±1 of shape (samples,), used only for checks.
-    named : the columns that the settings name: the label, blocks, groups, covariates and so on.
+    named_columns : the columns that the settings name: the label, blocks, groups, covariates and
+        so on.
     settings : how the columns are to be read.
     """
     # Leave out dates. They are compared between the classes within blocks or pairs, if there are
     # any (`exchange_blocks`).
     findings: list[Finding] = []
-    columns = others.values
+    columns = other_columns.values
     if not settings.keep_identifiers:
-        columns, about_dates = without_dates(columns, labels, named.exchange_blocks, named.groups)
-        findings += about_dates
+        columns, date_findings = without_dates(
+            columns, labels, named_columns.exchange_blocks, named_columns.groups
+        )
+        findings += date_findings
 
-    # Turn columns into numbers. An error in the `at_step` block says at which step it came up.
+    # Turn columns into numbers. (`at_step` marks errors as errors about cells.)
     with at_step(ReadingStep.CELLS):
-        features, about_features = numeric_features(columns, labels, settings, named.groups)
-    findings += about_features
+        features, feature_findings = numeric_features(
+            columns, labels, settings, named_columns.groups
+        )
+    findings += feature_findings
 
-    # Look for undeclared subjects and pairs. Identifiers may name the subjects, and are therefore
-    # left out only afterwards.
-    sample_columns = _sample_columns(others, columns, features)
-    undeclared = others.undeclared
+    # Look for undeclared subjects and pairs, unless reading the file has shown already that a
+    # declaration is missing. Identifiers may name the subjects, and are therefore left out only
+    # afterwards.
+    sample_columns = _sample_columns(other_columns, columns, features)
+    undeclared = other_columns.undeclared
     suspect = None
     if not undeclared:
-        suspect = find_undeclared(sample_columns, labels, named, settings.groups)
+        suspect = find_undeclared(sample_columns, labels, named_columns, settings.groups)
     if suspect is not None:
         undeclared = suspect.sentence
 
     if not settings.keep_identifiers:
-        features, about_identifiers = without_identifiers(
-            features, labels, named.exchange_blocks, named.groups
+        features, identifier_findings = without_identifiers(
+            features, labels, named_columns.exchange_blocks, named_columns.groups
         )
-        findings += about_identifiers
+        findings += identifier_findings
     return ReadFeatures(
-        written=columns,
+        written_columns=columns,
         features=features,
         sample_columns=sample_columns,
         undeclared=undeclared,
@@ -95,20 +102,20 @@ def read_features(
 
 
 def _sample_columns(
-    others: RawTable, columns: pd.DataFrame, features: pd.DataFrame
+    other_columns: RawTable, columns: pd.DataFrame, features: pd.DataFrame
 ) -> SampleColumns:
     """What may say which rows are of one subject.
 
     Parameters
     ----------
-    others : the table without the columns that the settings name (label, groups, …).
+    other_columns : the table without the columns that the settings name (label, groups, …).
     columns, features : columns that may be features, as they are written and as numbers, of shape
         (samples, columns).
     """
     text = columns.select_dtypes(exclude="number")
     return SampleColumns(
-        text=pd.concat([others.about, text], axis=1),
+        text=pd.concat([other_columns.descriptions, text], axis=1),
         numbers=features,
-        names=others.sample_names,
-        names_place=others.names_place,
+        names=other_columns.sample_names,
+        names_place=other_columns.names_place,
     )

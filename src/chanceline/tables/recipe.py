@@ -131,7 +131,8 @@ class TableRecipe:
     chosen_classes : whether two classes were chosen from several, so that others are left out.
     roles : how blocks, groups and pairs were declared, by role.
     independent : columns that look like subjects though rows are independent.
-    untransformed : the numbers before the transform, (samples, features); None without one.
+    values_before_transform : the numbers before the transform, (samples, features); None without a
+        transform.
     """
 
     columns: Sequence[RecipeColumn]
@@ -144,7 +145,7 @@ class TableRecipe:
     chosen_classes: bool = False
     roles: Mapping[str, str] = field(default_factory=dict)
     independent: tuple[str, ...] = ()
-    untransformed: AnyTable | None = None
+    values_before_transform: AnyTable | None = None
 
     @property
     def looks_at_rows(self) -> bool:
@@ -169,7 +170,7 @@ class TableRecipe:
         columns = self.columns
         if not self.looks_at_rows:
             columns = tuple(self.columns[number] for number in self.column_numbers(names))
-        return replace(self, columns=columns, untransformed=None)
+        return replace(self, columns=columns, values_before_transform=None)
 
 
 def plain_recipe(feature_names: Sequence[str]) -> TableRecipe:

@@ -75,7 +75,9 @@ def require_filled(column: pd.Series, role: str, settings: TableSettings) -> pd.
 
 
 def find_role(table: RawTable, role: Role, settings: TableSettings) -> pd.Series | None:
-    """The column of blocks, groups or pairs, without gaps; None if the settings name no column.
+    """Find the column of blocks, groups or pairs; None if the settings name no column.
+
+    A gap in the column is an error.
 
     The prefix `stem:` before the column's name stands for the stems of the names in the column
     (`P07_V1` is the stem of `P07_V1_R2`), `stem:stem:` for the stems of these stems (`P07`), and so
@@ -93,12 +95,15 @@ def find_role(table: RawTable, role: Role, settings: TableSettings) -> pd.Series
 
     # Take the prefixes off and count them, unless a column is really called `stem:…`.
     columns = set(table.column_names)
-    n_cuts = 0
+    n_prefixes = 0
     while name not in columns and name.startswith(STEM_PREFIX):
         name = name.removeprefix(STEM_PREFIX).strip()
-        n_cuts += 1
-    column = require_filled(find_column(table, name, role), role, settings)
-    for _ in range(n_cuts):
+        n_prefixes += 1
+    column = find_column(table, name, role)
+    require_filled(column, role, settings)
+
+    # Every prefix replaces the names by their stems once.
+    for _ in range(n_prefixes):
         column = _stems_of_column(column, name, role)
     return column
 
@@ -117,9 +122,10 @@ def _stems_of_column(column: pd.Series, name: str, role: Role) -> pd.Series:
     texts = [plain_text(value) for value in column]
     stems = find_any_stems(texts)
     if stems is None:
-        shown = quoted(list(dict.fromkeys(texts)), 3)
+        different_texts = list(dict.fromkeys(texts))
+        examples = quoted(different_texts, 3)
         raise InputError(
-            f"the names in {role} column {name!r} ({shown}) have no stems in common; "
+            f"the names in {role} column {name!r} ({examples}) have no stems in common; "
             f"say {role}={name!r}."
         )
     return pd.Series(stems.stems, index=column.index, name=column.name)

@@ -22,10 +22,11 @@ from chanceline.tables.wording import plural, quoted
 def attach_second_file(
     table: RawTable, path: Path, settings: TableSettings
 ) -> tuple[RawTable, list[Finding]]:
-    """The table with the columns of a second file in `about`, and findings about the file.
+    """Add the columns of a second file to a table, as descriptions of its samples.
 
     A CLS file (classes of a genomics format) and a file with one column are taken to be in the
-    order of the samples. Any other file is joined by the samples' names.
+    order of the samples. Any other file is joined by the samples' names. Returns the table, and
+    findings about the file.
 
     Parameters
     ----------
@@ -37,9 +38,9 @@ def attach_second_file(
     # The number of columns decides. Here the first line is read as names, whatever it holds.
     first_line_as_names = read_file(path, TableSettings(na=settings.na, header="first"))
     n_columns = first_line_as_names.values.shape[1]
-    is_cls = n_columns == 0  # a CLS file has classes in `about`, but no values
+    is_cls = n_columns == 0  # a CLS file has only descriptions: the classes
     if is_cls:
-        return _attach_classes(table, first_line_as_names.about, path.name), []
+        return _attach_classes(table, first_line_as_names.descriptions, path.name), []
     if n_columns == 1 and settings.id is None:
         column = _only_column(path, first_line_as_names, settings)
         return _attach_in_order(table, column, path.name)
@@ -55,7 +56,7 @@ def _attach_classes(table: RawTable, classes: pd.DataFrame, file: str) -> RawTab
             f"{file} holds classes of {len(classes)} samples, but the table has "
             f"{len(table.values)}."
         )
-    return replace(table, about=classes.set_index(table.values.index))
+    return replace(table, descriptions=classes.set_index(table.values.index))
 
 
 def _only_column(path: Path, first_line_as_names: RawTable, settings: TableSettings) -> pd.Series:
@@ -105,9 +106,10 @@ def _with_empty_lines(column: pd.Series) -> pd.Series:
 def _attach_in_order(
     table: RawTable, column: pd.Series, file: str
 ) -> tuple[RawTable, list[Finding]]:
-    """The table with the only column of a second file in `about`, and a note about this.
+    """Add the only column of a second file to a table, as a description of its samples.
 
-    The rows of the column are taken to be the samples, in the same order.
+    The rows of the column are taken to be the samples, in the same order. Returns the table, and a
+    note about this.
 
     Parameters
     ----------
@@ -123,21 +125,21 @@ def _attach_in_order(
             "add a column with their names."
         )
     name = str(column.name)
-    about = pd.DataFrame({name: column.to_numpy()}, index=table.values.index)
+    descriptions = pd.DataFrame({name: column.to_numpy()}, index=table.values.index)
     finding = Finding.note(
         f"{file} has one column, {name!r}, whose rows were taken to be the samples in the same "
         "order."
     )
-    return replace(table, about=about), [finding]
+    return replace(table, descriptions=descriptions), [finding]
 
 
 def _attach_by_name(
     table: RawTable, second_table: RawTable, file: str, settings: TableSettings
 ) -> tuple[RawTable, list[Finding]]:
-    """The table with the columns of a second file in `about`, joined by the samples' names; and
-    findings about samples left out.
+    """Add the columns of a second file to a table, as descriptions joined by the samples' names.
 
     Samples that the second file does not have are an error, or left out with missing='rows'.
+    Returns the table, and findings about samples left out.
 
     Parameters
     ----------
@@ -146,29 +148,35 @@ def _attach_by_name(
     settings : `id` may name the column of the samples' names in the second file; `missing` says
         what to do about samples that are not there.
     """
-    descriptions = _rows_by_name(second_table.values, file, settings)
-    table, ids = _split_off_ids(table, descriptions, file)
-    samples = pd.Index(ids)
+    rows_by_name = _rows_by_name(second_table.values, file, settings)  # of the second file
+    table, ids = _split_off_ids(table, rows_by_name, file)
+    sample_names = pd.Index(ids)
 
-    is_described = samples.isin(descriptions.index)  # (samples,)
+    # Samples that the second file does not have.
+    is_described = sample_names.isin(rows_by_name.index)  # (samples,)
     findings = []
     if not is_described.all():
-        absent = samples[~is_described]
+        absent_names = sample_names[~is_described]
         problem = (
-            f"{plural(len(absent), 'sample')} of the table not found in column "
-            f"{descriptions.index.name!r} of {file} ({quoted(absent, 3)})"
+            f"{plural(len(absent_names), 'sample')} of the table not found in column "
+            f"{rows_by_name.index.name!r} of {file} ({quoted(absent_names, 3)})"
         )
         if settings.missing != "rows":
             raise InputError(f"{problem}; add them there, or leave them out with missing='rows'.")
         findings.append(Finding.warning(f"{problem}: left out."))
         table = table.with_rows(is_described)
 
-    # The rows of the second file, in the order of the table's rows and with the same index.
-    about = descriptions.loc[samples[is_described]].set_index(table.values.index)
-    # Columns about the samples that the table had before, as files of genotypes do, are kept.
-    others = [name for name in table.about.columns if name not in about.columns]
-    about = pd.concat([about, table.about[others]], axis=1)
-    return replace(table, about=about), findings
+    # The rows of the second file, in the order of the table's rows. They also get the index of the
+    # table in place of the names, so that the two can be put side by side.
+    new_descriptions = rows_by_name.loc[sample_names[is_described]]
+    new_descriptions = new_descriptions.set_index(table.values.index)
+    # Descriptions that the table had before (a file of genotypes has some) are kept, unless the
+    # second file has a column of the same name.
+    kept_names = [
+        name for name in table.descriptions.columns if name not in new_descriptions.columns
+    ]
+    descriptions = pd.concat([new_descriptions, table.descriptions[kept_names]], axis=1)
+    return replace(table, descriptions=descriptions), findings
 
 
 def _rows_by_name(columns: pd.DataFrame, file: str, settings: TableSettings) -> pd.DataFrame:
@@ -188,18 +196,19 @@ def _rows_by_name(columns: pd.DataFrame, file: str, settings: TableSettings) -> 
     else:
         ids = find_column(RawTable(columns), settings.id, "id")
     id_column = str(ids.name)
-    rows = columns.set_index(ids.map(plain_text)).drop(columns=id_column)
+    sample_names = ids.map(plain_text)
+    rows = columns.set_index(sample_names).drop(columns=id_column)
     if not rows.index.is_unique:
-        repeated = rows.index[rows.index.duplicated()][0]
+        repeated_name = rows.index[rows.index.duplicated()][0]
         raise InputError(
-            f"{file} has two rows for {repeated!r} in column {id_column!r}; every sample needs one "
-            "row."
+            f"{file} has two rows for {repeated_name!r} in column {id_column!r}; every sample "
+            "needs one row."
         )
     return rows.rename_axis(index=id_column)
 
 
 def _split_off_ids(
-    table: RawTable, descriptions: pd.DataFrame, file: str
+    table: RawTable, rows_by_name: pd.DataFrame, file: str
 ) -> tuple[RawTable, list[str]]:
     """The table without its column of samples' names, and these names, one for each row.
 
@@ -209,31 +218,31 @@ def _split_off_ids(
     Parameters
     ----------
     table : the first table.
-    descriptions : the rows of the second file, with the samples' names as index.
+    rows_by_name : the rows of the second file, with the samples' names as index.
     file : the name of the second file, for messages.
     """
     if table.header_ids is not None:
         ids = [plain_text(name) for name in table.header_ids]
-        _require_described(ids, descriptions, file)
+        _require_described(ids, rows_by_name, file)
         return table, ids
-    column = _find_id_column(table.values, descriptions)
+    column = _find_id_column(table.values, rows_by_name)
     if column is None:
-        raise InputError(_no_ids_sentence(table.values, descriptions, file))
+        raise InputError(_no_ids_sentence(table.values, rows_by_name, file))
     ids = [plain_text(cell) for cell in table.values[column]]
     return replace(table, values=table.values.drop(columns=column)), ids
 
 
-def _require_described(ids: list[str], descriptions: pd.DataFrame, file: str) -> None:
+def _require_described(ids: list[str], rows_by_name: pd.DataFrame, file: str) -> None:
     """Raise an `InputError` if the second file has none of the samples with the names `ids`."""
-    described = set(descriptions.index)
-    if described.isdisjoint(ids):
+    described_names = set(rows_by_name.index)
+    if described_names.isdisjoint(ids):
         raise InputError(
-            f"no sample of the table ({quoted(ids, 3)}) is in column {descriptions.index.name!r} "
-            f"of {file} ({quoted(sorted(described), 3)})."
+            f"no sample of the table ({quoted(ids, 3)}) is in column {rows_by_name.index.name!r} "
+            f"of {file} ({quoted(sorted(described_names), 3)})."
         )
 
 
-def _find_id_column(values: pd.DataFrame, descriptions: pd.DataFrame) -> str | None:
+def _find_id_column(values: pd.DataFrame, rows_by_name: pd.DataFrame) -> str | None:
     """The name of the column that holds the samples' names; None if there is none.
 
     Candidates are the column with the same name as that in the second file, then the first column.
@@ -242,11 +251,11 @@ def _find_id_column(values: pd.DataFrame, descriptions: pd.DataFrame) -> str | N
     Parameters
     ----------
     values : the columns of the first table.
-    descriptions : the rows of the second file, with the samples' names as index; the index is
+    rows_by_name : the rows of the second file, with the samples' names as index; the index is
         called like the column of these names.
     """
-    described = set(descriptions.index)
-    id_column = str(descriptions.index.name)
+    described_names = set(rows_by_name.index)
+    id_column = str(rows_by_name.index.name)
     columns = [str(name) for name in values.columns]
     candidates = columns[:1]
     if id_column in columns:
@@ -254,31 +263,30 @@ def _find_id_column(values: pd.DataFrame, descriptions: pd.DataFrame) -> str | N
     for column in candidates:
         ids = [plain_text(cell) for cell in values[column]]
         are_unique = len(set(ids)) == len(ids)
-        if are_unique and not described.isdisjoint(ids):
+        if are_unique and not described_names.isdisjoint(ids):
             return column
     return None
 
 
-def _no_ids_sentence(values: pd.DataFrame, descriptions: pd.DataFrame, file: str) -> str:
-    """The error message about a table that has no column with the samples' names of the second
-    file.
+def _no_ids_sentence(values: pd.DataFrame, rows_by_name: pd.DataFrame, file: str) -> str:
+    """The error message if no column of the table holds the samples' names of the second file.
 
     Parameters
     ----------
     values : the columns of the first table.
-    descriptions : the rows of the second file, with the samples' names as index.
+    rows_by_name : the rows of the second file, with the samples' names as index.
     file : the name of the second file.
     """
-    described = set(descriptions.index)
+    described_names = set(rows_by_name.index)
     columns = {str(name) for name in values.columns}
-    samples_are_columns = len(described & columns) > 1
+    samples_are_columns = len(described_names & columns) > 1
     if samples_are_columns:
         return (
             f"the names in {file} are those of columns: the table has features in "
             "rows; set transpose=True."
         )
     return (
-        f"no column of the table holds the names of column {descriptions.index.name!r} of {file} "
-        f"({quoted(sorted(described), 3)}); add them to the table, or give a file with one column, "
-        "which is joined in the order of the rows."
+        f"no column of the table holds the names of column {rows_by_name.index.name!r} of {file} "
+        f"({quoted(sorted(described_names), 3)}); add them to the table, or give a file with one "
+        "column, which is joined in the order of the rows."
     )

@@ -148,10 +148,12 @@ def _cut_names(names: Sequence[Any], pattern: re.Pattern[str]) -> Stems | None:
     """
     cuts = [_cut_name(str(name).strip(), pattern) for name in names]  # (stem, tail) of each name
     different_tails = {tail for _, tail in cuts}
-    # While all names have the same tail, cut the stems again.
+
+    # While all names have the same tail, remove the tail: cut the stems again.
     while len(different_tails) == 1 and different_tails != {""}:
         cuts = [_cut_name(stem, pattern) for stem, _ in cuts]
         different_tails = {tail for _, tail in cuts}
+
     no_name_was_cut = different_tails <= {""}
     if no_name_was_cut:
         return None

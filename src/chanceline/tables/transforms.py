@@ -49,14 +49,15 @@ def added_to_values(X: Floats, transform: str) -> float:
 def apply_transform(
     X: Floats, transform: str, names: Sequence[str], added: float | None = None
 ) -> Floats:
-    """The table in other units; values without a logarithm, or rows without a total, are an error.
+    """Transform a table; values without a logarithm, or rows without a total, are an error.
 
     Parameters
     ----------
     X : numbers of shape (samples, features).
     transform : "cpm", "log", "clr", "centre" or "rank" (`TRANSFORMS_IN_WORDS`).
     names : the names of the features, for error messages.
-    added : what is added to every value before logarithms; None for what this table needs.
+    added : what is added to every value before logarithms; None for what this table needs. Only
+        "log" and "clr" use it.
     """
     if transform == "rank":
         return pd.DataFrame(X).rank().to_numpy()
@@ -66,11 +67,12 @@ def apply_transform(
     # The other transforms need values from 0 on.
     columns_with_negative = np.flatnonzero(X.min(axis=0) < 0)
     if len(columns_with_negative) > 0:
-        raise negative_values_error(transform, names[int(columns_with_negative[0])])
+        first_column = int(columns_with_negative[0])
+        raise negative_values_error(transform, names[first_column])
     if transform == "cpm":
         return _counts_per_million(X)
 
-    # Logarithms.
+    # The two transforms with logarithms.
     if added is None:
         added = added_to_values(X, transform)
     positive_values = _positive_values(X, added, names)
@@ -88,7 +90,7 @@ def negative_values_error(transform: str, name: Any) -> InputError:
 
 
 def _positive_values(X: Floats, added: float, names: Sequence[str]) -> Floats:
-    """The table with `added` on every value, so that all values have a logarithm.
+    """Add a number to every value of a table, so that all values have a logarithm.
 
     If nothing is added, a value of 0 is an error. This happens only to new samples: a table with
     zeros gets something added, but new samples get what the table got from which a rule was made.
@@ -103,7 +105,8 @@ def _positive_values(X: Floats, added: float, names: Sequence[str]) -> Floats:
         return X + added
     columns_with_zero = np.flatnonzero((X == 0).any(axis=0))
     if len(columns_with_zero) > 0:
-        name = str(names[int(columns_with_zero[0])])
+        first_column = int(columns_with_zero[0])
+        name = str(names[first_column])
         raise InputError(
             f"column {name!r} has a 0, which has no logarithm, and the table that the rule was "
             "made from had none; leave that row out."

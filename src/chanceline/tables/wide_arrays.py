@@ -63,8 +63,9 @@ class MagnitudeScan:
 
 
 def wide_source(X: Any) -> ColumnSource | None:
-    """A reader of the columns of a two-dimensional array of numbers with very many columns; None
-    for anything else, such as a data frame.
+    """A reader of the columns of a very wide array of numbers; None for anything else.
+
+    Data frames, and arrays that are not very wide, give None, too.
 
     Parameters
     ----------
@@ -118,17 +119,17 @@ def check_wide_arrays(
     identifier_scan = IdentifierScan(names)
     scan_table(features.table, [gap_scan, MagnitudeScan(names), identifier_scan])
     if gap_scan.gaps is not None:
-        row, column = gap_scan.gaps.first
+        row, column = gap_scan.gaps.first_place
         raise InputError(
             f"X has a missing or infinite value in row {row + 1}, column {names[column]!r}; "
             "fill or drop it."
         )
 
     # The columns that may hold subjects, in memory.
-    rows = pd.RangeIndex(source.n_samples)
-    special = find_special_columns(features, identifier_scan, rows)
+    row_numbers = pd.RangeIndex(source.n_samples)
+    special_columns = find_special_columns(features, identifier_scan, row_numbers)
     return CheckedWideArrays(
         features=features,
         larger_is_positive=labels,
-        whole_numbers=features.frame(special.perhaps_subjects, rows),
+        whole_numbers=features.frame(special_columns.perhaps_subjects, row_numbers),
     )

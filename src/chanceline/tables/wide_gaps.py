@@ -5,7 +5,7 @@ columns, or filled in when a column is read.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,14 +38,14 @@ class CompleteWideFeatures:
     ----------
     features : the features in the kept rows.
     kept_rows : (samples,).
-    had_gap : (features,) which of them were filled in.
+    was_filled : (features,) which of them had gaps that are filled in.
     fill_values : (features,) what fills a gap of each; None if nothing does.
     findings : what was done.
     """
 
     features: WideFeatures
     kept_rows: Bools
-    had_gap: Bools
+    was_filled: Bools
     fill_values: Floats | None
     findings: list[Finding]
 
@@ -56,8 +56,9 @@ def wide_without_gaps(
     missing: str,
     row_labels: Sequence[Any],
 ) -> CompleteWideFeatures:
-    """Features that are not in memory without gaps (missing or infinite values), treated as
-    `missing` says.
+    """Leave out or fill the gaps of features that are not in memory, as `missing` says.
+
+    Gaps are missing or infinite values.
 
     Parameters
     ----------
@@ -68,37 +69,32 @@ def wide_without_gaps(
     row_labels : the names of the rows, for error messages.
     """
     if gaps is None:
-        # The values to fill are needed nevertheless: new samples may have gaps.
+        # The values that would fill gaps are needed nevertheless: new samples may have some.
         fill_values = None
         if missing in FILLED_WITH:
             fill_values = _column_values(features, missing)
-        return _complete(features, features.table.shape[0], fill_values=fill_values)
+        n_samples = features.table.shape[0]
+        return _with_nothing_filled(features, n_samples, fill_values=fill_values)
 
-    # An error if nobody said what to do about gaps, or nothing would be left.
-    uneven_findings = warn_of_uneven_gaps(gaps)
+    # Raise an error if `missing` does not say what to do about gaps, or would leave nothing.
+    uneven_findings = warn_of_uneven_gaps(gaps)  # if gaps are more frequent in one class
     refuse_gaps(gaps, missing, uneven_findings, features.names, row_labels)
 
-    # If gaps are left out, it does not matter whether they follow the classes: `uneven_findings`
-    # are dropped. In filled values a test may see their pattern.
+    # If gaps are left out, it does not matter in which class they are more frequent, so that
+    # `uneven_findings` are dropped. In filled values a test may see the pattern of gaps.
     if missing == "columns":
         return _leave_out_columns(features, gaps)
     if missing == "rows":
         return _leave_out_rows(features, gaps)
     filled = _fill(features, gaps, missing)
-    return CompleteWideFeatures(
-        features=filled.features,
-        kept_rows=filled.kept_rows,
-        had_gap=gaps.column_has_gap[~gaps.column_is_empty],
-        fill_values=filled.fill_values,
-        findings=[*uneven_findings, *filled.findings],
-    )
+    return replace(filled, findings=[*uneven_findings, *filled.findings])
 
 
 def _leave_out_columns(features: WideFeatures, gaps: Gaps) -> CompleteWideFeatures:
     """The features that have no gap."""
     left_out = np.flatnonzero(gaps.column_has_gap)
     finding = note_columns_left_out(gaps, [features.names[j] for j in left_out.tolist()])
-    return _complete(
+    return _with_nothing_filled(
         features.without_columns(left_out), features.table.shape[0], findings=[finding]
     )
 
@@ -109,34 +105,36 @@ def _leave_out_rows(features: WideFeatures, gaps: Gaps) -> CompleteWideFeatures:
     return CompleteWideFeatures(
         features=features.with_rows(kept_rows),
         kept_rows=kept_rows,
-        had_gap=np.zeros(features.n_columns, dtype=bool),
+        was_filled=np.zeros(features.n_columns, dtype=bool),
         fill_values=None,
         findings=[note_rows_left_out(gaps)],
     )
 
 
-def _complete(
+def _with_nothing_filled(
     features: WideFeatures,
     n_samples: int,
     *,
     fill_values: Floats | None = None,
     findings: Sequence[Finding] = (),
 ) -> CompleteWideFeatures:
-    """Features in which no gap had to be filled, with all samples kept."""
+    """Features in which no gap had to be filled, with all samples kept.
+
+    `fill_values` is what would fill gaps of new samples; None if gaps are not filled.
+    """
     return CompleteWideFeatures(
         features=features,
         kept_rows=np.ones(n_samples, dtype=bool),
-        had_gap=np.zeros(features.n_columns, dtype=bool),
+        was_filled=np.zeros(features.n_columns, dtype=bool),
         fill_values=fill_values,
         findings=list(findings),
     )
 
 
 def _fill(features: WideFeatures, gaps: Gaps, missing: str) -> CompleteWideFeatures:
-    """The features with gaps filled in; columns without any number are left out.
+    """Fill gaps in; columns without any number are left out.
 
-    The result does not say which columns had gaps: `had_gap` is False everywhere, and set by the
-    caller.
+    Only the values to fill are computed now; gaps are filled whenever a column is read.
 
     Parameters
     ----------
@@ -144,28 +142,32 @@ def _fill(features: WideFeatures, gaps: Gaps, missing: str) -> CompleteWideFeatu
     gaps : the number and the places of the gaps (missing and infinite values).
     missing : the way to fill: "median", "min" or "half-min".
     """
-    n_samples = len(gaps.of_rows)
-    is_empty = gaps.column_is_empty
-    kept = features.without_columns(np.flatnonzero(is_empty))
-    n_gaps = gaps.of_columns[~is_empty]  # (kept columns,)
-    fill_values = _column_values(kept, missing)  # (kept columns,)
+    n_samples = len(gaps.n_in_rows)
+    is_empty = gaps.column_is_empty  # (columns,)
+    kept_features = features.without_columns(np.flatnonzero(is_empty))
+    n_gaps = gaps.n_in_columns[~is_empty]  # (kept columns,)
+    fill_values = _column_values(kept_features, missing)  # (kept columns,)
 
-    # The median hides gaps that stand for small values: a warning. Half of a negative minimum is
-    # not below it: an error.
+    # Gaps may stand for small values, which medians hide: a warning. Half of a negative minimum is
+    # larger than the minimum, and cannot stand for a smaller value: an error.
     findings = []
     if missing == "median":
         shares_of_gaps = pd.Series(n_gaps / n_samples)
         findings += warn_if_gaps_follow_medians(pd.Series(fill_values), shares_of_gaps)
     if missing == "half-min":
         columns_with_gaps = np.flatnonzero(n_gaps)
-        names = [kept.names[j] for j in columns_with_gaps.tolist()]
-        require_minima_from_0(pd.Series(fill_values[columns_with_gaps], index=names))
+        names = [kept_features.names[j] for j in columns_with_gaps.tolist()]
+        half_minima = pd.Series(fill_values[columns_with_gaps], index=names)
+        require_minima_from_0(half_minima)
     findings.append(note_filled(gaps, missing))
 
-    # Nothing is filled now: the source fills gaps when a column is read.
-    source = FilledColumns(kept.table.source, fill_values)
-    return _complete(
-        kept.with_source(source), n_samples, fill_values=fill_values, findings=findings
+    filled_columns = FilledColumns(kept_features.table.source, fill_values)
+    return CompleteWideFeatures(
+        features=kept_features.with_source(filled_columns),
+        kept_rows=np.ones(n_samples, dtype=bool),
+        was_filled=n_gaps > 0,
+        fill_values=fill_values,
+        findings=findings,
     )
 
 

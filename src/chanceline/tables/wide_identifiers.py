@@ -55,7 +55,7 @@ class SpecialColumns:
 def find_special_columns(
     features: WideFeatures, scan: IdentifierScan, index: pd.Index
 ) -> SpecialColumns:
-    """Find the columns of a table that are no measurements: dates, subjects, names of rows.
+    """Find the columns that are no measurements: dates, subjects, and identifiers of rows.
 
     Parameters
     ----------
@@ -66,7 +66,8 @@ def find_special_columns(
     telling_names = _find_telling_names(features.names)
     # Columns named like subjects are read into memory, and kept if they hold whole numbers.
     candidates = features.frame(telling_names.subjects, index)
-    is_subject = candidates.columns.isin(subject_columns(candidates, scan.alike))
+    subject_names = subject_columns(candidates, scan.similar_counts)
+    is_subject = candidates.columns.isin(subject_names)
     return SpecialColumns(
         dates=telling_names.dates,
         subjects=telling_names.subjects[is_subject],
@@ -88,16 +89,19 @@ def _find_telling_names(names: Sequence[str]) -> _TellingNames:
     If very many columns are named like dates, none of them is taken for one; the same holds for
     subjects.
     """
-    dates: list[int] = []
-    subjects: list[int] = []
+    date_positions: list[int] = []
+    subject_positions: list[int] = []
     names_say_nothing = isinstance(names, NumberedNames)  # x0, x1, …
     if not names_say_nothing:
         for position, name in enumerate(names):
             if is_called_date(name):
-                dates.append(position)
+                date_positions.append(position)
             if may_be_subjects(name):
-                subjects.append(position)
-    return _TellingNames(_positions_if_few(dates), _positions_if_few(subjects))
+                subject_positions.append(position)
+    return _TellingNames(
+        dates=_positions_if_few(date_positions),
+        subjects=_positions_if_few(subject_positions),
+    )
 
 
 def _positions_if_few(positions: list[int]) -> Ints:
@@ -111,7 +115,7 @@ def without_special_columns(
     features: WideFeatures,
     special: SpecialColumns,
     labels: Floats,
-    named: NamedColumns,
+    named_columns: NamedColumns,
     index: pd.Index,
 ) -> tuple[WideFeatures, list[Finding]]:
     """The features that are no dates and no identifiers, and findings about those left out.
@@ -121,14 +125,20 @@ def without_special_columns(
     features : all columns, which are not in memory.
     special : the positions of dates, subjects and identifiers among these columns.
     labels : ±1 of shape (samples,), used only for warnings.
-    named : the columns that the settings name: the label, blocks, groups, covariates and so on.
+    named_columns : the columns that the settings name: the label, blocks, groups, covariates and
+        so on.
     index : the names of the rows, (samples,).
     """
     _, findings = without_dates(
-        features.frame(special.dates, index), labels, named.exchange_blocks, named.groups
+        features.frame(special.dates, index),
+        labels,
+        named_columns.exchange_blocks,
+        named_columns.groups,
     )
     if len(special.identifiers) > 0:
         identifiers = features.frame(special.identifiers, index)
-        findings += note_identifiers(identifiers, labels, named.exchange_blocks, named.groups)
+        findings += note_identifiers(
+            identifiers, labels, named_columns.exchange_blocks, named_columns.groups
+        )
     left_out = np.union1d(special.dates, special.identifiers)
     return features.without_columns(left_out), findings

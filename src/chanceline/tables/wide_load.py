@@ -55,27 +55,28 @@ class _WideSamples:
     Attributes
     ----------
     features : numbers, without the columns that the user names.
-    others : the table without these columns: what is in memory describes the samples.
+    other_columns : the table without these columns: what is in memory describes the samples.
     words : the columns in memory that stand beside the features, without dates.
     labels : ±1 of shape (samples,).
-    named : the columns that the settings name: the label, blocks, groups, covariates and so on.
+    named_columns : the columns that the settings name: the label, blocks, groups, covariates and
+        so on.
     """
 
     features: WideFeatures
-    others: RawTable
+    other_columns: RawTable
     words: pd.DataFrame
     labels: Floats
-    named: NamedColumns
+    named_columns: NamedColumns
 
     @property
     def index(self) -> pd.Index:
         """The names of the rows."""
-        return self.others.values.index
+        return self.other_columns.values.index
 
     @property
     def text(self) -> pd.DataFrame:
         """All that is known about the samples besides the features: (samples, columns)."""
-        return pd.concat([self.others.about, self.words], axis=1)
+        return pd.concat([self.other_columns.descriptions, self.words], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +86,7 @@ class _Measurements:
     Attributes
     ----------
     features : perhaps with gaps.
-    gaps : theirs; None if there are none.
+    gaps : the gaps of these features; None if there are none.
     suspect : a column that looks like subjects or pairs; None if none does.
     findings : what was left out.
     """
@@ -112,7 +113,7 @@ def wide_dataset_of_samples(
     report = TableReport()
     report.add(labelled.findings)
     samples = _describe_samples(labelled, features, settings, report)
-    label_name = str(samples.named.label.name)
+    label_name = str(samples.named_columns.label.name)
     measurements = _find_measurements(samples, settings)
     report.add(measurements.findings)
     with at_step(ReadingStep.COLUMNS):
@@ -134,7 +135,7 @@ def wide_dataset_of_samples(
 
     # A column that looks like subjects stops a test, if nothing did before.
     suspect = measurements.suspect
-    undeclared = samples.others.undeclared
+    undeclared = samples.other_columns.undeclared
     if suspect is not None:
         undeclared = suspect.sentence
     recipe = learn_wide_recipe(
@@ -149,7 +150,7 @@ def wide_dataset_of_samples(
         y=samples.labels[complete.kept_rows],
         feature_names=transformed.features.names,
         classes=labelled.classes,
-        **samples.named.arrays(complete.kept_rows),
+        **samples.named_columns.arrays(complete.kept_rows),
         undeclared=undeclared,
         proposed=proposed_declaration(suspect),
         source=source,
@@ -173,30 +174,37 @@ def _describe_samples(
     settings : how the columns are to be read.
     report : collects findings; changed in place.
     """
-    # The columns that the settings name. An error in the `at_step` block says where it came up.
+    # The columns that the settings name. (`at_step` marks errors as errors about columns.)
     labels = labelled.labels
     with at_step(ReadingStep.COLUMNS):
-        named, findings = find_declared_columns(labelled, settings)
-    report.add(findings)
+        named_columns, declared_findings = find_declared_columns(labelled, settings)
+    report.add(declared_findings)
 
     # All other columns in memory: confounders, dates, and words.
-    others = labelled.table.without_columns(named.names)
-    for table in (others.about, others.values):
-        report.put_first(warn_of_confounders(table, labels, named.allowed_for, named.groups))
-    words, findings = without_dates(others.values, labels, named.exchange_blocks, named.groups)
-    report.add([*findings, *note_left_out_text(words)])
+    other_columns = labelled.table.without_columns(named_columns.names)
+    for table in (other_columns.descriptions, other_columns.values):
+        confounder_findings = warn_of_confounders(
+            table, labels, named_columns.allowed_for, named_columns.groups
+        )
+        report.put_first(confounder_findings)
+    words, date_findings = without_dates(
+        other_columns.values, labels, named_columns.exchange_blocks, named_columns.groups
+    )
+    text_findings = note_left_out_text(words)
+    report.add([*date_findings, *text_findings])
     return _WideSamples(
-        features=features.without_names(named.names),
-        others=others,
+        features=features.without_names(named_columns.names),
+        other_columns=other_columns,
         words=words,
         labels=labels,
-        named=named,
+        named_columns=named_columns,
     )
 
 
 def _find_measurements(samples: _WideSamples, settings: TableSettings) -> _Measurements:
-    """Leave out dates and identifiers, and find the gaps of the other features, as well as a column
-    that looks like subjects but was not declared.
+    """Leave out dates and identifiers, and find the gaps of the features that are left.
+
+    Also looks for a column that seems to hold subjects, or pairs, but was not declared.
 
     Parameters
     ----------
@@ -205,61 +213,64 @@ def _find_measurements(samples: _WideSamples, settings: TableSettings) -> _Measu
     """
     # One pass over all columns, for gaps and identifiers.
     features = samples.features
-    gap_scan = GapScan(samples.labels, samples.named.groups)
+    gap_scan = GapScan(samples.labels, samples.named_columns.groups)
     identifier_scan = IdentifierScan(features.names)
     scan_table(features.table, [gap_scan, identifier_scan])
-    special = find_special_columns(features, identifier_scan, samples.index)
-    suspect = _find_suspect(samples, special, settings)
+    special_columns = find_special_columns(features, identifier_scan, samples.index)
+    suspect = _find_suspect(samples, special_columns, settings)
     if settings.keep_identifiers:
         return _Measurements(features, gap_scan.gaps, suspect, findings=[])
 
     measured, findings = without_special_columns(
         features,
-        special,
+        special_columns,
         labels=samples.labels,
-        named=samples.named,
+        named_columns=samples.named_columns,
         index=samples.index,
     )
     gaps = gap_scan.gaps
     if gaps is not None and measured.n_columns < features.n_columns:
-        gaps = _find_gaps(measured, samples)  # again, without the columns that are left out
+        # Count the gaps again, without the columns that are left out.
+        gaps = _find_gaps(measured, samples)
     return _Measurements(measured, gaps, suspect, findings)
 
 
 def _find_gaps(features: WideFeatures, samples: _WideSamples) -> Gaps | None:
     """The gaps of the features, by one pass over them; None if there are none."""
-    gap_scan = GapScan(samples.labels, samples.named.groups)
+    gap_scan = GapScan(samples.labels, samples.named_columns.groups)
     scan_table(features.table, [gap_scan])
     return gap_scan.gaps
 
 
 def _find_suspect(
-    samples: _WideSamples, special: SpecialColumns, settings: TableSettings
+    samples: _WideSamples, special_columns: SpecialColumns, settings: TableSettings
 ) -> Suspect | None:
     """A column that looks like subjects or pairs but was not declared; None if there is none.
 
     Parameters
     ----------
     samples : the samples with their features.
-    special : the positions of the columns that may hold subjects.
+    special_columns : the positions of the columns that may hold subjects.
     settings : `groups` says how groups were declared, if they were.
     """
-    if samples.others.undeclared:
-        return None  # a test stops anyhow, for a reason that was found while reading
+    if samples.other_columns.undeclared:
+        return None  # reading the file has shown already that a declaration is missing
     columns = SampleColumns(
         text=samples.text,
-        numbers=samples.features.frame(special.perhaps_subjects, samples.index),
-        names=samples.others.sample_names,
-        names_place=samples.others.names_place,
+        numbers=samples.features.frame(special_columns.perhaps_subjects, samples.index),
+        names=samples.other_columns.sample_names,
+        names_place=samples.other_columns.names_place,
     )
-    return find_undeclared(columns, samples.labels, samples.named, settings.groups)
+    return find_undeclared(columns, samples.labels, samples.named_columns, settings.groups)
 
 
 def _look_for_traces(
     complete: CompleteWideFeatures, samples: _WideSamples, settings: TableSettings
 ) -> list[Finding]:
-    """Warnings about traces of how the table was made: totals of rows that are associated with the
-    classes, batches, and gaps that were filled class by class before the table was written.
+    """Warn of traces of how the table was made that may tell the classes apart.
+
+    They are totals of rows, or batches, that are associated with the classes, and gaps that were
+    filled class by class before the table was written.
 
     Parameters
     ----------
@@ -267,36 +278,38 @@ def _look_for_traces(
     samples : all samples.
     settings : with a transform, totals of rows are not examined.
     """
-    # One pass over all columns, for counts and row totals, fills, and codes of batches.
+    # Three scans in one pass over all columns: whether they are counts, with the totals of the
+    # rows; gaps that were filled class by class; and columns of few whole numbers, which may be
+    # codes of batches.
     features = complete.features
     kept_rows = complete.kept_rows  # (samples,)
     kept_labels = samples.labels[kept_rows]
-    counts = CountScan(len(kept_labels))
+    count_scan = CountScan(len(kept_labels))
     # Columns whose gaps were filled while the table was read, without the labels, are skipped.
-    fills = ClassFillScan(kept_labels, is_known_blind=complete.had_gap)
-    few_whole = FewWholeScan()
-    scan_table(features.table, [counts, fills, few_whole])
+    fill_scan = ClassFillScan(kept_labels, is_known_blind=complete.was_filled)
+    few_whole_scan = FewWholeScan()
+    scan_table(features.table, [count_scan, fill_scan, few_whole_scan])
 
     # Rows of a group (a subject) are not independent, so that only its first kept row counts.
-    is_counted = first_of_each_kept_group(samples.named.groups, kept_rows)  # (samples,)
+    is_counted = first_of_each_kept_group(samples.named_columns.groups, kept_rows)  # (samples,)
     is_counted_of_kept = is_counted[kept_rows]  # (kept rows,)
     counted_labels = samples.labels[is_counted]
     counted_features = features.with_rows(is_counted_of_kept)
 
     findings = []
     if settings.transform is None:
-        counted_totals = counts.row_totals[is_counted_of_kept]
+        counted_totals = count_scan.row_totals[is_counted_of_kept]
         findings += _look_at_depth(
-            counted_features, counted_labels, counted_totals, are_counts=counts.are_counts
+            counted_features, counted_labels, counted_totals, are_counts=count_scan.are_counts
         )
     findings += warn_of_batches_in_table(
         text=samples.text.loc[is_counted],
         features=counted_features,
-        few_whole_columns=few_whole.columns,
+        few_whole_columns=few_whole_scan.columns,
         labels=counted_labels,
-        allowed_for=[column.loc[is_counted] for column in samples.named.allowed_for],
+        allowed_for=[column.loc[is_counted] for column in samples.named_columns.allowed_for],
     )
-    return [*findings, *fills.findings(features.names)]
+    return [*findings, *fill_scan.findings(features.names)]
 
 
 def _look_at_depth(

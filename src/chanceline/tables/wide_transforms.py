@@ -30,35 +30,36 @@ from chanceline.tables.wide_features import WideFeatures
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnUnits:
-    """How a stretch of columns is put into other units.
+class ColumnTransform:
+    """A transform, with what it must know of the whole table to transform a stretch of columns.
 
     Attributes
     ----------
-    transform : "cpm", "log", "clr", "centre" or "rank" (`TRANSFORMS_IN_WORDS`).
-    added : to every value before logarithms.
-    of_rows : (samples,) what every row is divided by, or what is taken from it; None for what looks
-        at no rows.
+    name : "cpm", "log", "clr", "centre" or "rank" (`TRANSFORMS_IN_WORDS`).
+    added : what is added to every value before logarithms.
+    row_totals_or_means : (samples,) the total of every row ("cpm"), by which it is divided, or its
+        mean ("clr": of logarithms; "centre"), which is subtracted; None for "log" and "rank".
     """
 
-    transform: str
+    name: str
     added: float = 0.0
-    of_rows: Floats | None = None
+    row_totals_or_means: Floats | None = None
 
-    def before_rows(self, columns: Floats) -> Floats:
-        """The columns (samples, columns), as far as no whole rows are needed."""
-        if self.transform == "clr":
+    def without_row_step(self, columns: Floats) -> Floats:
+        """The columns before the step that needs whole rows: for "clr" their logarithms."""
+        if self.name == "clr":
             return np.log(columns + self.added)
         return columns
 
     def apply(self, columns: Floats) -> Floats:
-        """The columns (samples, columns) in other units."""
-        if self.of_rows is None:
-            # Nothing but "log" and "rank", and no name is needed: what is refused was looked for.
-            return apply_transform(columns, self.transform, names=(), added=self.added)
-        if self.transform == "cpm":
-            return 1e6 * columns / self.of_rows[:, None]
-        return self.before_rows(columns) - self.of_rows[:, None]
+        """Transform some columns of the table, (samples, columns)."""
+        if self.row_totals_or_means is None:
+            # "log" or "rank". The names of columns are needed only for errors about values, and
+            # those were looked for when the transform was learned.
+            return apply_transform(columns, self.name, names=(), added=self.added)
+        if self.name == "cpm":
+            return 1e6 * columns / self.row_totals_or_means[:, None]
+        return self.without_row_step(columns) - self.row_totals_or_means[:, None]
 
 
 class TransformedColumns:
@@ -67,12 +68,12 @@ class TransformedColumns:
     Parameters
     ----------
     source : the columns as they were measured.
-    units : what they become.
+    transform : puts the columns into other units.
     """
 
-    def __init__(self, source: ColumnSource, units: ColumnUnits) -> None:
+    def __init__(self, source: ColumnSource, transform: ColumnTransform) -> None:
         self._source = source
-        self._units = units
+        self._transform = transform
 
     @property
     def n_samples(self) -> int:
@@ -91,7 +92,7 @@ class TransformedColumns:
         return self._source.files
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
-        return self._units.apply(self._source.read(start, stop).astype(np.float64))
+        return self._transform.apply(self._source.read(start, stop).astype(np.float64))
 
 
 class RangeScan:
@@ -119,17 +120,17 @@ class RowSumScan:
 
     Parameters
     ----------
-    n_samples : rows.
-    units : what the numbers become before they are summed.
+    n_samples : the number of rows.
+    transform : its part that needs no whole rows is applied before the numbers are summed.
     """
 
-    def __init__(self, n_samples: int, units: ColumnUnits) -> None:
+    def __init__(self, n_samples: int, transform: ColumnTransform) -> None:
         self.sums: Floats = np.zeros(n_samples)
-        self._units = units
+        self._transform = transform
 
     def look(self, start: int, columns: Floats) -> Floats:
         """The sum of every row over these columns, (samples,)."""
-        sums: Floats = self._units.before_rows(columns).sum(axis=1)
+        sums: Floats = self._transform.without_row_step(columns).sum(axis=1)
         return sums
 
     def keep(self, start: int, seen: Floats) -> None:
@@ -152,47 +153,50 @@ class TransformedFeatures(NamedTuple):
 
 
 def transform_wide_features(features: WideFeatures, transform: str) -> TransformedFeatures:
-    """The features in the units that the setting `transform` names, and a finding about it.
+    """Put features into the units that `transform` names ("log", say); "none" changes nothing.
 
-    The numbers are transformed when a column is read. Only totals or means of rows, if the
-    transform needs them, are computed now.
+    The numbers are transformed whenever a column is read. Only what the transform must know of the
+    whole table is computed now: the number added before logarithms, totals or means of rows.
     """
     if transform == "none":
         return TransformedFeatures(features)
-    units = _units_of_table(features, transform)
-    source = TransformedColumns(features.table.source, units)
+    column_transform = _learn_transform(features, transform)
+    source = TransformedColumns(features.table.source, column_transform)
+    finding = Finding.prepared(f"{TRANSFORMS_IN_WORDS[transform]}.")
     return TransformedFeatures(
         features=features.with_source(source),
-        added=units.added,
-        findings=[Finding.prepared(f"{TRANSFORMS_IN_WORDS[transform]}.")],
+        added=column_transform.added,
+        findings=[finding],
     )
 
 
-def _units_of_table(features: WideFeatures, transform: str) -> ColumnUnits:
-    """What a transform must know about the whole table before it can transform single columns.
+def _learn_transform(features: WideFeatures, transform: str) -> ColumnTransform:
+    """Compute what a transform must know of the whole table to transform single columns.
 
-    That is the number that it adds before logarithms, and the total or the mean of each row.
+    This is the number that is added before logarithms, and for "cpm", "clr" and "centre" the total
+    or the mean of each row.
 
     Parameters
     ----------
-    features : the features in the units of the table.
+    features : the features before the transform.
     transform : "cpm", "log", "clr", "centre" or "rank".
     """
     added = 0.0
     if transform in NEED_VALUES_FROM_0:
         added = _amount_added(features, transform)
-    units = ColumnUnits(transform, added)
+    column_transform = ColumnTransform(transform, added)
     if transform not in ROW_TRANSFORMS:
-        return units
+        return column_transform
 
     # One pass over all columns sums the rows; for "clr" it sums logarithms.
-    row_sums = RowSumScan(len(features.table), units)
-    scan_table(features.table, [row_sums])
+    scan = RowSumScan(len(features.table), column_transform)
+    scan_table(features.table, [scan])
+    row_totals = scan.sums  # (samples,)
     if transform == "cpm":
-        require_totals(row_sums.sums)
-        return replace(units, of_rows=row_sums.sums)
-    row_means = row_sums.sums / features.n_columns
-    return replace(units, of_rows=row_means)
+        require_totals(row_totals)
+        return replace(column_transform, row_totals_or_means=row_totals)
+    row_means = row_totals / features.n_columns
+    return replace(column_transform, row_totals_or_means=row_means)
 
 
 def _amount_added(features: WideFeatures, transform: str) -> float:

@@ -28,7 +28,7 @@ from chanceline.tables.checks.within_classes import (
 )
 from chanceline.tables.column_names import is_called_confounder
 from chanceline.tables.dataset import Finding
-from chanceline.tables.identifiers import FIRST_ROWS, MOST_COLUMNS_ALIKE
+from chanceline.tables.identifiers import FIRST_ROWS, MOST_SIMILAR_COLUMNS
 from chanceline.tables.partitions import determines
 from chanceline.tables.wide_features import WideFeatures
 
@@ -178,7 +178,7 @@ def few_numbers(features: pd.DataFrame) -> list[Any]:
 
 def _are_few(n_few_whole: int, n_columns: int) -> bool:
     """Whether columns of a few whole numbers are exceptions among all columns."""
-    return n_few_whole <= MOST_COLUMNS_ALIKE and 2 * n_few_whole <= n_columns
+    return n_few_whole <= MOST_SIMILAR_COLUMNS and 2 * n_few_whole <= n_columns
 
 
 class FewWholeScan:
@@ -195,7 +195,7 @@ class FewWholeScan:
         return candidates[is_found]
 
     def keep(self, start: int, seen: Ints) -> None:
-        if len(self.columns) <= MOST_COLUMNS_ALIKE:
+        if len(self.columns) <= MOST_SIMILAR_COLUMNS:
             self._found.add(start, seen)
 
     @property

@@ -31,12 +31,12 @@ class AnnotatedMatrix:
     ----------
     matrix : of shape (samples, genes), dense or sparse.
     names : the names of the samples.
-    about : what is known about the samples, of shape (samples, columns).
+    descriptions : what is known about the samples, of shape (samples, columns).
     """
 
     matrix: Any
     names: Any
-    about: pd.DataFrame
+    descriptions: pd.DataFrame
 
 
 def is_anndata(data: Any) -> bool:
@@ -45,8 +45,7 @@ def is_anndata(data: Any) -> bool:
 
 
 def table_from_anndata(data: Any, label: str | None, settings: TableSettings) -> RawTable:
-    """The table of an AnnData object: X or a layer as numbers, and `obs` as columns that describe
-    the samples.
+    """Make a table of an AnnData object: X or a layer as numbers, `obs` as descriptions.
 
     The rows of AnnData are cells. With the setting `pseudobulk` the rows of the table are sums over
     the cells of each donor. Without it a test of the table stops with the message in `undeclared`,
@@ -74,7 +73,7 @@ def table_from_anndata(data: Any, label: str | None, settings: TableSettings) ->
         _columns_of_matrix(samples.matrix),
         names=PackedNames(str(name) for name in data.var_names),
         rows=[str(name) for name in samples.names],
-        about=samples.about,
+        descriptions=samples.descriptions,
     )
     return replace(table, undeclared=undeclared_sentence)
 
@@ -117,14 +116,15 @@ def _read_matrix(data: Any, settings: TableSettings) -> AnnotatedMatrix:
         layers = quoted([*data.layers]) or "none"
         raise InputError(f"there is no layer {settings.layer!r}; there are {layers}.")
     annotations = tidy_cells(data.obs, settings.na).assign(obs_names=data.obs_names)
-    return AnnotatedMatrix(matrix, data.obs_names, about=annotations)
+    return AnnotatedMatrix(matrix, data.obs_names, descriptions=annotations)
 
 
 def _sum_over_donors(
     samples: AnnotatedMatrix, donor_column: str, label: str | None, settings: TableSettings
 ) -> AnnotatedMatrix:
-    """Sum the cells of each donor: one row for each donor, with the annotations that all cells of
-    every donor share.
+    """Sum the cells of each donor, so that every donor has one row.
+
+    Of the annotations those are kept that have the same value in all cells of every donor.
 
     Parameters
     ----------
@@ -134,12 +134,14 @@ def _sum_over_donors(
         no such annotation.
     settings : how the table is read, for the error about a cell without a donor.
     """
-    annotations = RawTable(pd.DataFrame(), samples.about)
+    annotations = RawTable(pd.DataFrame(), samples.descriptions)
     column = find_column(annotations, donor_column, "pseudobulk")
     filled_column = require_filled(column, "pseudobulk", settings)
-    donor_of_cell, donors = pd.factorize(filled_column.astype(str))
-    # Annotations with one value in all cells of a donor, for every donor.
-    n_values = samples.about.groupby(donor_of_cell).nunique(dropna=False)  # (donors, columns)
+    donor_of_cell, donors = pd.factorize(filled_column.astype(str))  # codes 0, 1, …; their names
+
+    # Annotations that have a single value within every donor.
+    cells_by_donor = samples.descriptions.groupby(donor_of_cell)
+    n_values = cells_by_donor.nunique(dropna=False)  # (donors, annotations)
     is_constant = (n_values == 1).all()  # by name of the annotation
     label_differs = label in is_constant.index and not is_constant[label]
     if label_differs:
@@ -151,5 +153,7 @@ def _sum_over_donors(
     # donor d, and 0 elsewhere.
     n_cells = len(donor_of_cell)
     membership = csr_array((np.ones(n_cells), (donor_of_cell, range(n_cells))))
-    about = samples.about.loc[:, is_constant].groupby(donor_of_cell).first()
-    return AnnotatedMatrix(membership @ samples.matrix, donors, about)
+    sums = membership @ samples.matrix  # (donors, genes)
+    constant_annotations = samples.descriptions.loc[:, is_constant]
+    descriptions = constant_annotations.groupby(donor_of_cell).first()
+    return AnnotatedMatrix(sums, donors, descriptions)

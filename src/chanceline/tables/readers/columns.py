@@ -20,34 +20,36 @@ def table_of_columns(
     source: ColumnSource,
     names: Sequence[str],
     rows: Sequence[str] | None = None,
-    about: pd.DataFrame | None = None,
+    descriptions: pd.DataFrame | None = None,
 ) -> RawTable:
-    """A table of numbers in memory or, if there are very many columns, one that leaves them where
-    they are stored.
+    """Make a table of columns of numbers, which are read into memory unless there are very many.
+
+    Very many columns stay where they are stored (`RawTable.wide`).
 
     Parameters
     ----------
     source : reads the columns.
     names : one name for each column.
     rows : the names of the rows; None to number them from 0.
-    about : columns that describe the samples, (samples, columns); None without any.
+    descriptions : columns that describe the samples, (samples, columns); None without any.
     """
     index: pd.Index = pd.RangeIndex(source.n_samples)
     if rows is not None:
         index = pd.Index(rows)
-    descriptions = pd.DataFrame()
-    if about is not None:
-        descriptions = about.set_index(index)
+    indexed_descriptions = pd.DataFrame()
+    if descriptions is not None:
+        indexed_descriptions = descriptions.set_index(index)
 
-    # Very many columns stay in `wide`, and `values` has rows but no columns.
+    # Very many columns are not read: `wide` stands for them, and `values` has rows but no columns.
     if is_wide(source.n_columns):
         return RawTable(
             values=pd.DataFrame(index=index),
-            about=descriptions,
+            descriptions=indexed_descriptions,
             wide=wide_features(source, names),
         )
-    values = source.read(0, source.n_columns)
-    return RawTable(pd.DataFrame(values, columns=list(names), index=index), about=descriptions)
+    numbers = source.read(0, source.n_columns)
+    values = pd.DataFrame(numbers, columns=list(names), index=index)
+    return RawTable(values, descriptions=indexed_descriptions)
 
 
 def wide_features(source: ColumnSource, names: Sequence[str]) -> WideFeatures:

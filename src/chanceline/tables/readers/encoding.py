@@ -105,15 +105,19 @@ def decode(raw: bytes, name: str) -> str:
     raw : the bytes of the file, not compressed.
     name : the name of the file, for error messages.
     """
-    # Files of other formats, known by their first bytes.
+    # Refuse files of other formats, which are known by their first bytes.
     for first_bytes, reason_and_remedy in REFUSED_SIGNATURES.items():
         if raw.startswith(first_bytes):
             raise InputError(f"{name} {reason_and_remedy}")
-    encoding = "utf-16" if raw[:2] in UTF16_MARKS else "utf-8-sig"
+
+    encoding = "utf-8-sig"
+    if raw[:2] in UTF16_MARKS:
+        encoding = "utf-16"
     try:
         text = raw.decode(encoding)
     except UnicodeDecodeError:
         text = raw.decode("latin-1")  # which decodes any bytes
+
     if "\x00" in text[:CHECKED_FOR_ZEROS]:
         raise InputError(
             f"{name} is not a text table; give CSV, Parquet (.parquet), Excel (.xlsx) or .npz."

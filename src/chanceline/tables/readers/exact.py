@@ -18,7 +18,7 @@ LONG_NUMBER = r"[+-]?\d{16,}"  # a whole number that may reach it
 
 
 def read_csv_exactly(text: str, **options: Any) -> pd.DataFrame:
-    """Read CSV with pandas, but keep whole numbers as text that floats would round.
+    """Read CSV with pandas; columns with whole numbers that floats would round stay text.
 
     Parameters
     ----------
@@ -26,24 +26,26 @@ def read_csv_exactly(text: str, **options: Any) -> pd.DataFrame:
     options : options of `pandas.read_csv`. If `index_col` is one of them, it must be 0.
     """
     table = pd.read_csv(io.StringIO(text), low_memory=False, **options)
-    inexact_positions = inexact_columns(table)
-    if not inexact_positions:
+    columns_in_table = inexact_columns(table)
+    if not columns_in_table:
         return table
 
-    # Read these columns again, as they are written. With an index, the first column of the file is
-    # no column of the table, so that positions in the file are larger by one.
-    n_index_columns = 1 if "index_col" in options else 0
-    file_columns = [n_index_columns + position for position in inexact_positions]
-    options["usecols"] = [*range(n_index_columns), *file_columns]
+    # Read only these columns again, as text. If the first column of the file is the index, it is no
+    # column of the table, so that positions in the file are larger by one.
+    n_index_columns = 0
+    if "index_col" in options:
+        n_index_columns = 1
+    columns_in_file = [n_index_columns + column for column in columns_in_table]
+    options["usecols"] = [*range(n_index_columns), *columns_in_file]
     options["dtype"] = str
-    as_text = pd.read_csv(io.StringIO(text), low_memory=False, **options)
+    texts = pd.read_csv(io.StringIO(text), low_memory=False, **options)
 
-    # Put the text in place of the floats, unless there are no long whole numbers: large numbers
-    # with an exponent are measurements.
-    for text_column, position in enumerate(inexact_positions):
-        cells = as_text.iloc[:, text_column]
+    # Put the text in place of the floats where it holds long whole numbers. Other large numbers, as
+    # 1e300, are measurements and stay floats.
+    for column_in_texts, column_in_table in enumerate(columns_in_table):
+        cells = texts.iloc[:, column_in_texts]
         if cells.str.fullmatch(LONG_NUMBER).any():
-            table.isetitem(position, cells)
+            table.isetitem(column_in_table, cells)
     return table
 
 
@@ -59,8 +61,11 @@ def inexact_columns(table: pd.DataFrame) -> list[int]:
         return []
     values = table.iloc[:, float_columns].to_numpy()  # (rows, float columns)
 
-    # First a test without a copy, which few columns pass. `fmax` and `fmin` ignore gaps (NaN).
-    largest_magnitudes = np.fmax(np.fmax.reduce(values), -np.fmin.reduce(values))
+    # First a test that makes no copy of the values; few columns pass it. `fmax` and `fmin` ignore
+    # gaps (NaN).
+    largest_values = np.fmax.reduce(values)  # (float columns,)
+    smallest_values = np.fmin.reduce(values)
+    largest_magnitudes = np.fmax(largest_values, -smallest_values)
     is_large = largest_magnitudes >= INEXACT_FROM
     # Then a test of the columns that passed: the large value must be finite.
     magnitudes = np.abs(values[:, is_large])  # (rows, large columns)

@@ -41,7 +41,7 @@ def is_series_matrix(text: str) -> bool:
 
 
 def read_gct(text: str, name: str, na: Sequence[str]) -> RawTable:
-    """The table of a GCT file with samples in rows, and the descriptions of the samples in `about`.
+    """Read a GCT file: a table with samples in rows, and descriptions of the samples.
 
     The first line of the file is its version and the second its sizes; then comes a table between
     tabs, with genes in rows. The columns of that table are the names of the genes, columns that
@@ -54,12 +54,12 @@ def read_gct(text: str, name: str, na: Sequence[str]) -> RawTable:
     na : texts that mean "missing", besides the usual ones.
     """
     _, size_line, body = text.split("\n", 2)
-    announced = [int(number) for number in size_line.split()]
-    if len(announced) == 2:
+    sizes = [int(number) for number in size_line.split()]
+    if len(sizes) == 2:
         # Version 1.2 announces two sizes only: it has one column that describes genes, and no row
         # that describes samples.
-        announced += [1, 0]
-    n_genes, n_samples, n_gene_columns, n_sample_rows = announced[:4]
+        sizes += [1, 0]
+    n_genes, n_samples, n_gene_columns, n_sample_rows = sizes[:4]
     table = _read_tab_separated(body, na)
     if table.shape != (n_genes + n_sample_rows, n_samples + n_gene_columns):
         raise InputError(
@@ -69,14 +69,13 @@ def read_gct(text: str, name: str, na: Sequence[str]) -> RawTable:
         )
     # The names of the genes are the index, and become the first column.
     samples = table.iloc[:, n_gene_columns:]  # (sample rows + genes, samples)
-    genes = samples.iloc[n_sample_rows:].reset_index()
-    about_samples = samples.iloc[:n_sample_rows].T  # (samples, sample rows)
-    return _samples_in_rows(genes, about=about_samples, name=name)
+    genes = samples.iloc[n_sample_rows:].reset_index()  # (genes, 1 + samples)
+    descriptions = samples.iloc[:n_sample_rows].T  # (samples, sample rows)
+    return _samples_in_rows(genes, descriptions, name)
 
 
 def read_series_matrix(text: str, name: str, na: Sequence[str]) -> RawTable:
-    """The table of a GEO series matrix with samples in rows, and the descriptions of the samples in
-    `about`.
+    """Read a GEO series matrix: a table with samples in rows, and descriptions of the samples.
 
     The file has lines `!Sample_…` that describe the samples, and then a table between tabs, with
     probes (features) in rows.
@@ -96,10 +95,11 @@ def read_series_matrix(text: str, name: str, na: Sequence[str]) -> RawTable:
         raise InputError(
             f"{name} holds no values (GEO keeps those of sequencing studies in other files)."
         )
-    columns = _sample_columns(sample_lines, n_samples=table.shape[1])
-    about_samples = pd.DataFrame(columns, index=table.columns)
+    columns = _sample_columns(sample_lines, n_samples=table.shape[1])  # name → cells
+    descriptions = pd.DataFrame(columns, index=table.columns)
     # The names of the probes, which are the index, become the first column.
-    return _samples_in_rows(table.reset_index(), about=about_samples, name=name)
+    probes = table.reset_index()  # (probes, 1 + samples)
+    return _samples_in_rows(probes, descriptions, name)
 
 
 def _sample_columns(text: str, n_samples: int) -> dict[str, list[str]]:
@@ -136,12 +136,13 @@ def _split_characteristics(key: str, cells: list[str]) -> tuple[str, list[str]]:
     return names.pop(), [cell.partition(": ")[2] for cell in cells]
 
 
-def _samples_in_rows(features: pd.DataFrame, about: pd.DataFrame, name: str) -> RawTable:
-    """The table turned round, and what is known about the samples beside it; `features` has
-    features in rows, and their names in its first column.
+def _samples_in_rows(features: pd.DataFrame, descriptions: pd.DataFrame, name: str) -> RawTable:
+    """Transpose a table and add the descriptions of its samples.
+
+    `features` has features in rows, and their names in its first column.
     """
     table = transposed_table(features, name)
-    return replace(table, about=about.set_index(table.values.index))
+    return replace(table, descriptions=descriptions.set_index(table.values.index))
 
 
 def _read_tab_separated(body: str, na: Sequence[str]) -> pd.DataFrame:
@@ -149,7 +150,7 @@ def _read_tab_separated(body: str, na: Sequence[str]) -> pd.DataFrame:
 
 
 def read_cls(text: str, name: str) -> RawTable:
-    """The classes of a CLS file as a column `class` in `about`, without any features.
+    """Read a CLS file: its classes as the description `class` of the samples, and no features.
 
     The first line of the file is `samples classes 1`, the second `#` and the names of the classes.
     Then follows the class of each sample: a name, or a number from 0 that stands for a name.
@@ -165,8 +166,14 @@ def read_cls(text: str, name: str) -> RawTable:
     cells = " ".join(class_lines).split()
     if len(cells) != int(n_samples):
         raise InputError(f"{name} announces {n_samples} samples, but holds {len(cells)}.")
-    are_class_numbers = all(cell.isdigit() and int(cell) < len(class_names) for cell in cells)
+    n_classes = len(class_names)
+    are_class_numbers = all(_is_class_number(cell, n_classes) for cell in cells)
     if are_class_numbers:
         cells = [class_names[int(cell)] for cell in cells]
     no_values = pd.DataFrame(index=range(len(cells)))
-    return RawTable(no_values, about=pd.DataFrame({"class": cells}))
+    return RawTable(no_values, descriptions=pd.DataFrame({"class": cells}))
+
+
+def _is_class_number(cell: str, n_classes: int) -> bool:
+    """Whether a cell is a whole number from 0 to `n_classes` − 1."""
+    return cell.isdigit() and int(cell) < n_classes

@@ -41,7 +41,7 @@ def table_from_grid(
     grid : cells and the names of their columns; without names they are called x0, x1, …
     source : the name of the grid, for messages.
     transpose : whether the grid has features in rows.
-    check_header : whether it is an error if the names look like a sample, not like names.
+    check_header : whether to raise an error if the names look like a sample, not like names.
     """
     cells = grid.cells.copy(deep=False)
     names = grid.names
@@ -55,11 +55,13 @@ def table_from_grid(
     columns, findings = unique_names(names)
     cells.columns = columns
 
-    # Leave out columns without a name and without values, as a separator at the line ends makes.
+    # A separator at the end of every line makes a column without a name and without values, which
+    # is left out.
     is_unnamed = [not name.strip() for name in names]
-    superfluous = [column for column in cells.columns[is_unnamed] if cells[column].isna().all()]
-    if superfluous:
-        cells = cells.drop(columns=superfluous)
+    unnamed_columns = cells.columns[is_unnamed]
+    empty_columns = [column for column in unnamed_columns if cells[column].isna().all()]
+    if empty_columns:
+        cells = cells.drop(columns=empty_columns)
 
     if transpose:
         table = transposed_table(cells, source)
@@ -80,10 +82,11 @@ def transposed_table(table: pd.DataFrame, source: str) -> RawTable:
         perhaps among columns that describe the features.
     source : the name of the table, for messages.
     """
-    feature_names = ["" if pd.isna(name) else str(name) for name in table.iloc[:, 0]]
+    first_column = table.iloc[:, 0]
+    feature_names = ["" if pd.isna(name) else str(name) for name in first_column]
     features, findings = unique_names(feature_names)
-    written = table.iloc[:, 1:]  # (features, samples)
-    numbers = written.apply(pd.to_numeric, errors="coerce")
+    written = table.iloc[:, 1:]  # the cells as they are in the file, (features, samples)
+    numbers = written.apply(pd.to_numeric, errors="coerce")  # NaN for words and gaps
     is_word = (numbers.isna() & written.notna()).to_numpy()
 
     # Leave out the columns that describe the features.
@@ -101,13 +104,14 @@ def transposed_table(table: pd.DataFrame, source: str) -> RawTable:
         is_word = is_word[:, ~is_description]
 
     # Transpose the numbers.
-    ids = [str(name) for name in written.columns]
+    sample_names = [str(name) for name in written.columns]
     transposed = numbers.to_numpy(dtype=float, na_value=np.nan).T  # (samples, features)
-    values = pd.DataFrame(transposed, columns=features, index=ids)
+    values = pd.DataFrame(transposed, columns=features, index=sample_names)
 
     # Features with words, or with numbers that floats would round, stay as they are written.
     stays_as_written = np.any(is_word, axis=1)  # (features,)
     stays_as_written[inexact_columns(values)] = True
-    for j in np.flatnonzero(stays_as_written):
-        values[features[j]] = written.iloc[j].to_numpy()
-    return RawTable(values, header_ids=ids, index_name="samples", findings=tuple(findings))
+    for row_in_written in np.flatnonzero(stays_as_written):
+        feature = features[row_in_written]
+        values[feature] = written.iloc[row_in_written].to_numpy()
+    return RawTable(values, header_ids=sample_names, index_name="samples", findings=tuple(findings))

@@ -42,6 +42,7 @@ def names_in_line(line: str, rows: list[str], separator: str) -> list[str]:
         lines = line.splitlines(keepends=True)  # several if a quoted name has a line break
         names = next(csv.reader(lines, delimiter=separator, skipinitialspace=True))
 
+    # Is there one name less than every row has fields?
     cells_of_rows = [split_line(row, separator) for row in rows]
     numbers_of_fields = {len(cells) for cells in cells_of_rows}
     one_name_is_missing = numbers_of_fields == {len(names) + 1}
@@ -93,21 +94,24 @@ def looks_like_sample(names: Sequence[str], body: pd.DataFrame) -> bool:
     names_above_numbers = [names[j].strip() for j in np.flatnonzero(is_numeric).tolist()]
     number_texts = [name for name in names_above_numbers if is_number(name)]
     numbers = [float(text) for text in number_texts]
-    if not numbers or 2 * len(numbers) < len(names_above_numbers):
+    most_are_names = 2 * len(numbers) < len(names_above_numbers)
+    if not numbers or most_are_names:
         return False
-    count_the_columns = len(numbers) > 1 and np.all(np.diff(numbers) == 1)
+    steps = np.diff(numbers)
+    count_the_columns = len(numbers) > 1 and np.all(steps == 1)
     if count_the_columns:
         return False
 
-    # No names of columns look like that.
+    # A line without words, with repeated numbers, or with fractions is no header.
     has_words = any(_is_word(name) for name in names)
     are_repeated = len(set(number_texts)) < len(number_texts)
     have_fractions = not all(number.is_integer() for number in numbers)
     if not has_words or are_repeated or have_fractions:
         return True
-    # Whole numbers may be names of genes. But a word that also occurs below it is no name.
-    columns_of_text = np.flatnonzero(~is_numeric).tolist()
-    return any(_is_word_of_column(names[j], body.iloc[:, j]) for j in columns_of_text)
+    # Words beside different whole numbers may be a header, as genes may have numbers as names. But
+    # if a word also occurs in the column below it, it is a value and no name.
+    text_columns = np.flatnonzero(~is_numeric).tolist()
+    return any(_is_word_of_column(names[j], body.iloc[:, j]) for j in text_columns)
 
 
 def _is_word(name: str) -> bool:
@@ -121,25 +125,27 @@ def _is_word_of_column(name: str, column: pd.Series) -> bool:
 
 
 def unique_names(names: Sequence[str]) -> tuple[list[str], list[Finding]]:
-    """Make names of columns unique; returns them in the same order, and a warning if some occurred
-    more than once.
+    """Make names of columns unique, and warn if some occurred more than once.
+
+    Returns the new names in the same order, and a list of the warning or nothing.
 
     Spaces around names are removed. A blank name becomes `Unnamed: 3` (its position from 0), and
     the second of two equal names gets a number: `age (2)`.
     """
     new_names: list[str] = []
-    taken: set[str] = set()  # the names in `new_names`, for a fast search
-    repeated: list[str] = []
+    taken_names: set[str] = set()  # the names in `new_names`, for a fast search
+    repetitions: list[str] = []  # a name for every time that it occurs again
     for j, name in enumerate(names):
         stripped_name = name.strip() or f"Unnamed: {j}"
-        new_name = _free_name(stripped_name, taken)
+        new_name = _free_name(stripped_name, taken_names)
         if new_name != stripped_name:
-            repeated.append(stripped_name)
+            repetitions.append(stripped_name)
         new_names.append(new_name)
-        taken.add(new_name)
-    if not repeated:
+        taken_names.add(new_name)
+    if not repetitions:
         return new_names, []
-    repeated_names = list(dict.fromkeys(repeated))  # each once
+
+    repeated_names = list(dict.fromkeys(repetitions))  # each once
     example = f"{repeated_names[0]} (2)"
     finding = Finding.warning(
         f"names that occur more than once ({quoted(repeated_names)}) are told apart: {example!r} "

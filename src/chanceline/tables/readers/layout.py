@@ -86,8 +86,8 @@ def find_separator(lines: list[str]) -> str:
 def has_decimal_commas(lines: list[str], separator: str) -> bool:
     """Whether some cells are numbers with a decimal comma, as `0,5`.
 
-    `1,234` may mean 1234, and does not count. Only between semicolons it does: these separate cells
-    just where commas are decimal signs.
+    A cell such as `1,234` may mean 1234, and does not count; but if the separator is a semicolon,
+    it does, because semicolons separate cells just where commas are decimal signs.
 
     Parameters
     ----------

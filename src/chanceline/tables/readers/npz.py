@@ -12,7 +12,7 @@ from chanceline.tables.raw_table import RawTable
 
 
 def read_npz(file: IO[bytes], file_name: str, *, transpose: bool) -> RawTable:
-    """The table of a NumPy archive: its array X as numbers, and y as a column in `about`.
+    """The table of a NumPy archive: its array X as numbers, and y among the descriptions.
 
     Parameters
     ----------
@@ -44,4 +44,5 @@ def read_npz(file: IO[bytes], file_name: str, *, transpose: bool) -> RawTable:
     label_name = "y"
     if label_name in feature_names:
         label_name = "label"  # no two columns may have the same name
-    return RawTable(pd.DataFrame(X, columns=feature_names), about=pd.DataFrame({label_name: y}))
+    values = pd.DataFrame(X, columns=feature_names)
+    return RawTable(values, descriptions=pd.DataFrame({label_name: y}))

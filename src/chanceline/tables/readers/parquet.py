@@ -35,13 +35,15 @@ def read_parquet(file: IO[bytes]) -> CellGrid:
     with parquet.ParquetFile(file) as table:
         names = list(table.schema_arrow.names)
         for begin in range(0, len(names), COLUMNS_AT_ONCE):
-            part = table.read(columns=names[begin : begin + COLUMNS_AT_ONCE], use_threads=False)
+            names_of_part = names[begin : begin + COLUMNS_AT_ONCE]
+            part = table.read(columns=names_of_part, use_threads=False)
             parts.append(_to_pandas(part))
-    # The order of the columns: the index first.
+    # Put an index without a name first.
     if UNNAMED_INDEX in names:
         names.remove(UNNAMED_INDEX)
         names.insert(0, UNNAMED_INDEX)
-    cells = pd.concat(parts, axis=1)[names].rename(columns={UNNAMED_INDEX: "row name"})
+    cells = pd.concat(parts, axis=1)[names]
+    cells = cells.rename(columns={UNNAMED_INDEX: "row name"})
     return CellGrid(list(cells.columns), cells)
 
 
@@ -62,15 +64,16 @@ def read_wide_parquet(path: Path) -> RawTable:
 
     with parquet.ParquetFile(path) as table:
         number_names = _number_columns(table.schema_arrow)
-        is_number = set(number_names)
-        other_names = [name for name in table.schema_arrow.names if name not in is_number]
+        number_name_set = set(number_names)  # for a fast search
+        other_names = [name for name in table.schema_arrow.names if name not in number_name_set]
         # If there is no other column, `values` must still have the right number of rows.
-        others = pd.DataFrame(index=pd.RangeIndex(table.metadata.num_rows))
+        other_columns = pd.DataFrame(index=pd.RangeIndex(table.metadata.num_rows))
         if other_names:
-            others = _to_pandas(table.read(columns=other_names, use_threads=False))
+            other_columns = _to_pandas(table.read(columns=other_names, use_threads=False))
+    number_columns = ParquetColumns(path, number_names)
     return RawTable(
-        others.rename(columns={UNNAMED_INDEX: "row name"}),
-        wide=wide_features(ParquetColumns(path, number_names), PackedNames(number_names)),
+        other_columns.rename(columns={UNNAMED_INDEX: "row name"}),
+        wide=wide_features(number_columns, PackedNames(number_names)),
     )
 
 

@@ -27,7 +27,7 @@ ALLELES_COUNTED = Finding.note(
 
 
 def read_plink(path: Path, missing: str) -> RawTable:
-    """The genotypes of a PLINK `.bed` file as a table, with the `.bim` and `.fam` file beside it.
+    """Read the genotypes of a PLINK `.bed` file, with the `.bim` and `.fam` files beside it.
 
     A genotype is the number of copies of the variant's first allele. `.bim` names the variants,
     `.fam` describes the samples.
@@ -43,12 +43,13 @@ def read_plink(path: Path, missing: str) -> RawTable:
     findings = [ALLELES_COUNTED]
     if fills_missing:
         findings += _note_filled(columns.count_missing())
-    ids = list(columns.samples["sample"])
+    sample_ids = list(columns.samples["sample"])
     names = columns.names
-    table = table_of_columns(columns, names, ids, _about_samples(columns.samples))
+    descriptions = _sample_descriptions(columns.samples)
+    table = table_of_columns(columns, names, sample_ids, descriptions)
     return replace(
         table,
-        header_ids=ids,
+        header_ids=sample_ids,
         names_stand_in=f"{path.stem}.fam",
         index_name="samples",
         findings=tuple(findings),
@@ -69,7 +70,7 @@ def _note_filled(missing: MissingGenotypes) -> list[Finding]:
     return [Finding.prepared(f"{genotypes} in {columns} filled with the mean of the column.")]
 
 
-def _about_samples(fields: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+def _sample_descriptions(fields: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     """The columns of a `.fam` file that describe the samples: family, parents, sex, phenotype.
 
     Columns with the same value in every row are left out, and so are families if each has only one
@@ -89,9 +90,9 @@ def _about_samples(fields: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     }
     if len(set(families)) == len(families):
         del columns["family"]  # every sample has a family of its own
-    about = pd.DataFrame(columns, index=list(fields["sample"]))
-    varies = about.nunique() > 1
-    return about.loc[:, varies]
+    descriptions = pd.DataFrame(columns, index=list(fields["sample"]))
+    varies = descriptions.nunique() > 1
+    return descriptions.loc[:, varies]
 
 
 def _known(codes: Sequence[str]) -> list[str | None]:

@@ -81,10 +81,10 @@ def read_file(path: Path, settings: TableSettings, label: str | None = None) -> 
 
 @contextmanager
 def _errors_in_one_sentence(path: Path) -> Iterator[None]:
-    """Within the block, turn any error into an `InputError` that says in one sentence what is wrong
-    with the content of the file.
+    """Within the block, turn any error into an `InputError` of one sentence.
 
-    An `InputError` and a lack of memory are raised as they are.
+    It says what is wrong with the content of the file. Errors that are an `InputError` already, or
+    a lack of memory, are raised as they are.
     """
     try:
         yield
@@ -107,7 +107,7 @@ def _tidied(table: RawTable, settings: TableSettings) -> RawTable:
     return replace(
         table,
         values=tidy_cells(table.values, settings.na),
-        about=tidy_cells(table.about, settings.na),
+        descriptions=tidy_cells(table.descriptions, settings.na),
     )
 
 
@@ -170,8 +170,10 @@ def _table_below_header(grid: CellGrid, name: str, settings: TableSettings) -> R
 
 
 def _read_object(data: Any, label: str | None, settings: TableSettings) -> RawTable:
-    """The table of an object in memory: AnnData, or what can become a DataFrame of pandas (a
-    DataFrame of polars, an Arrow table, an array).
+    """Make a table of an object in memory.
+
+    The object is AnnData, or can become a DataFrame of pandas: a DataFrame of polars, an Arrow
+    table, an array.
 
     If the index of a DataFrame holds names, `index_name` of the table is set, as these names may
     show which rows are of one subject. With `transpose` the index belongs to the features.
@@ -189,8 +191,9 @@ def _read_object(data: Any, label: str | None, settings: TableSettings) -> RawTa
     else:
         frame = pd.DataFrame(data)
     names = [str(name) for name in frame]
-    table = table_from_grid(CellGrid(names, frame), source_name(data), transpose=settings.transpose)
-    index = named_index(table.values)
-    if settings.transpose or index is None:
+    grid = CellGrid(names, frame)
+    table = table_from_grid(grid, source_name(data), transpose=settings.transpose)
+    index_column = named_index(table.values)
+    if settings.transpose or index_column is None:
         return table
-    return replace(table, index_name=str(index.name))
+    return replace(table, index_name=str(index_column.name))

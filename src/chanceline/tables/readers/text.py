@@ -50,24 +50,23 @@ def read_text(text: str, name: str, settings: TableSettings) -> CellGrid:
     # or one with one field less than the rows.
     names, rows_text = _split_header(table_text, head, separator, n_header)
 
-    # The options of pandas.
-    commas_are_decimal = settings.decimal == ","
-    if settings.decimal is None:
-        commas_are_decimal = has_decimal_commas(head, separator)
+    # Read the rows below the header.
+    decimal = settings.decimal
+    if decimal is None:
+        decimal = "," if has_decimal_commas(head, separator) else "."
     options: dict[str, Any] = {
         "sep": separator,
-        "decimal": "," if commas_are_decimal else ".",
+        "decimal": decimal,
         "na_values": list(settings.na),
         "skipinitialspace": separator != WHITE_SPACE,
     }
     if names is not None:
         # Pandas needs to know how many fields a row has. Columns are numbered, as names may repeat.
         options["names"] = range(len(names))
-
     n_comment_lines = text.count("\n") - table_text.count("\n")
     n_lines_above = n_comment_lines + n_header
     cells = _read_numbered_rows(rows_text, name, n_lines_above, options)
-    if commas_are_decimal:
+    if decimal == ",":
         _commas_to_points(cells)
     return CellGrid(names, cells)
 
@@ -127,8 +126,7 @@ def _split_header(
 def _long_row_sentence(
     error: str, name: str, n_lines_above: int, *, has_header: bool
 ) -> str | None:
-    """The error message about a row with more fields than it should have; None if pandas stopped
-    for another reason.
+    """The error message about a row with too many fields; None if pandas has another complaint.
 
     Parameters
     ----------
@@ -140,14 +138,14 @@ def _long_row_sentence(
     match = TOO_MANY_FIELDS.search(error)
     if match is None:
         return None
-    n_expected, line, n_seen = match.groups()
-    row = int(line) + n_lines_above
+    n_expected, line_of_pandas, n_seen = match.groups()
+    line_in_file = int(line_of_pandas) + n_lines_above
     expectation = "the first row has"
     if has_header:
         expectation = "the header names"
     return (
-        f"row {row} of {name} has {n_seen} fields, but {expectation} {n_expected}; correct that "
-        "row."
+        f"row {line_in_file} of {name} has {n_seen} fields, but {expectation} {n_expected}; "
+        "correct that row."
     )
 
 

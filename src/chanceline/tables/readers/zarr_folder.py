@@ -26,8 +26,9 @@ def is_zarr_folder(path: Path) -> bool:
 
 
 def read_zarr(path: Path, settings: TableSettings) -> RawTable:
-    """The table of a folder of Zarr, which holds one array or the arrays `X`, `y` and perhaps
-    `feature_names`.
+    """Read a folder of Zarr as a table.
+
+    The folder holds one array, or the arrays `X`, `y` and perhaps `feature_names`.
 
     Parameters
     ----------
@@ -56,10 +57,10 @@ def read_zarr(path: Path, settings: TableSettings) -> RawTable:
 
     # The labels of the folder, if it has any, describe the samples.
     if content.labels is None:
-        return table_of_columns(source, names, about=None)
+        return table_of_columns(source, names, descriptions=None)
     if content.labels.shape != (source.n_samples,):
         raise InputError(
             f"{path.name} needs a label in y for each of {source.n_samples} samples, but y has "
             f"the shape {content.labels.shape}; set transpose=True if samples are columns."
         )
-    return table_of_columns(source, names, about=pd.DataFrame({"y": content.labels}))
+    return table_of_columns(source, names, descriptions=pd.DataFrame({"y": content.labels}))
