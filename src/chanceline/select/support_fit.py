@@ -263,7 +263,7 @@ def refute_by_conflicts(
         further_multipliers[pattern] = 0.0
 
     # The first conflict.
-    verdict = fit_flagged(fit, multipliers, early)
+    verdict = fit_flagged_patterns(fit, multipliers, early)
     if verdict != INSEPARABLE:
         return verdict
     mark_conflict(multipliers, fit.state.must_be_right, conflict)
@@ -272,7 +272,7 @@ def refute_by_conflicts(
 
     # Further conflicts, until there are too many, or the patterns that are left separate.
     while n_conflicts <= max_errors:
-        verdict = fit_flagged(fit, further_multipliers, early)
+        verdict = fit_flagged_patterns(fit, further_multipliers, early)
         if verdict != INSEPARABLE:
             return MUST_BRANCH
         remove_conflict(in_fit, further_multipliers)
@@ -302,7 +302,7 @@ def remove_conflict(in_fit: NDArray, multipliers: NDArray) -> None:
 
 
 @inner_kernel()
-def fit_flagged(fit: Any, multipliers: NDArray, early: bool) -> int:
+def fit_flagged_patterns(fit: Any, multipliers: NDArray, early: bool) -> int:
     """Decide whether the used columns separate some of the patterns, those flagged in `in_fit`.
 
     A hard-margin fit decides in floating point. If it finds no separating weights, it has found a
@@ -462,13 +462,13 @@ def is_integer_conflict(fit: Any, n_in_fit: int) -> bool:
     fit : the `SupportFit`. The λ_r found, of sum 1, are in `scratch.row_multipliers`.
     n_in_fit : number of patterns that were fitted; the unit rows come after them.
     """
-    # Fill two lists from the front: the patterns that remain, and the places i of the unit rows
-    # that remain. Both are parts of one scratch array, with room for all patterns and all columns.
+    # List the rows whose λ_r is not negligible: the patterns, and the places i of the unit rows.
+    # Both lists are parts of one scratch array, with room for all patterns and all columns.
     n_all_patterns = fit.scratch.in_fit.size
     patterns = fit.scratch.members[:n_all_patterns]
     unit_places = fit.scratch.members[n_all_patterns:]
-    n_patterns = list_remaining_patterns(fit, patterns)
-    n_units = list_remaining_units(fit, n_in_fit, unit_places)
+    n_patterns = list_conflict_patterns(fit, patterns)
+    n_units = list_conflict_units(fit, n_in_fit, unit_places)
 
     # There is one equation for each column used, and one for the sum of the multipliers. With more
     # rows than equations the multipliers are not unique, and nothing is proven.
@@ -486,7 +486,7 @@ def is_integer_conflict(fit: Any, n_in_fit: int) -> bool:
 
 
 @inlined_kernel()
-def list_remaining_patterns(fit: Any, patterns: NDArray) -> int:
+def list_conflict_patterns(fit: Any, patterns: NDArray) -> int:
     """List the patterns whose multiplier is not negligible; return how many there are.
 
     fit : the `SupportFit`. Only patterns flagged in `scratch.in_fit` were fitted. Their
@@ -496,18 +496,18 @@ def list_remaining_patterns(fit: Any, patterns: NDArray) -> int:
     in_fit = fit.scratch.in_fit
     row_multipliers = fit.scratch.row_multipliers
     row = 0
-    n_remaining = 0
+    n_listed = 0
     for pattern in range(in_fit.size):
         if in_fit[pattern]:
             if row_multipliers[row] > NEGLIGIBLE_MULTIPLIER:
-                patterns[n_remaining] = pattern
-                n_remaining += 1
+                patterns[n_listed] = pattern
+                n_listed += 1
             row += 1
-    return n_remaining
+    return n_listed
 
 
 @inlined_kernel()
-def list_remaining_units(fit: Any, first_row: int, unit_places: NDArray) -> int:
+def list_conflict_units(fit: Any, first_row: int, unit_places: NDArray) -> int:
     """List the places i of unit rows e_i whose multiplier is not negligible; return how many.
 
     There is a unit row e_i for each used column i whose weight must not be negative, in the order
@@ -521,14 +521,14 @@ def list_remaining_units(fit: Any, first_row: int, unit_places: NDArray) -> int:
     used = fit.state.used
     row_multipliers = fit.scratch.row_multipliers
     row = first_row
-    n_units = 0
+    n_listed = 0
     for i in range(fit.state.n_used[0]):
         if nonnegative[used[i]]:
             if row_multipliers[row] > NEGLIGIBLE_MULTIPLIER:
-                unit_places[n_units] = i
-                n_units += 1
+                unit_places[n_listed] = i
+                n_listed += 1
             row += 1
-    return n_units
+    return n_listed
 
 
 @inner_kernel()
