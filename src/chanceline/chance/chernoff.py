@@ -130,8 +130,8 @@ def _intercept_of_block(
     for _ in range(_BISECTIONS):
         middle_intercept = (low_intercept + high_intercept) / 2
         probabilities = expit(np.repeat(middle_intercept, block_sizes) + scaled_column)  # (units,)
-        mean_positives = np.add.reduceat(probabilities, starts)  # (blocks,)
-        has_too_few = mean_positives < positives
+        expected_positives = np.add.reduceat(probabilities, starts)  # (blocks,)
+        has_too_few = expected_positives < positives
         low_intercept = np.where(has_too_few, middle_intercept, low_intercept)
         high_intercept = np.where(has_too_few, high_intercept, middle_intercept)
     return low_intercept

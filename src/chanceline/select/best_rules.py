@@ -163,9 +163,8 @@ def descend_and_note(workspace: Any, best: Any) -> int:
     The result replaces the best rule of its size even if both make equally many errors. So the next
     search from the best rule starts from another one of the equally good rules.
 
-    workspace : the `Hinge` with the present rule. Its own rule is not changed: the descent works on
-    a copy. best : the `BestRules` so far; changed. It must have a place for rules of this size,
-    which
+    workspace : the `Hinge` with the present rule, which stays the same: the descent changes a copy.
+    best : the `BestRules` so far; changed. It must have a place for rules of this size, which
         `is_near_best` tests.
 
     Returns

@@ -103,7 +103,7 @@ def prove(  # noqa: PLR0913
     n_nodes = 0
     if best is not None:
         iterations = best.iterations  # of the search before the proof
-        smallest_known_size = best.support.size  # the smallest size known to suffice
+        smallest_known_size = best.support.size  # known to suffice
     else:
         iterations = 0
         smallest_known_size = problem.n_features + 1  # no size is known to, not even all variables

@@ -22,31 +22,33 @@ def screen_pairs(problem: Problem, count: int) -> NDArray[np.int64]:
     the table has more than MAX_PAIRS pairs, none is returned.
     """
     n_features = problem.n_features
-    if n_features < 2 or n_features * (n_features - 1) // 2 > MAX_PAIRS:
+    n_all_pairs = n_features * (n_features - 1) // 2
+    if n_features < 2 or n_all_pairs > MAX_PAIRS:
         return np.zeros((0, 2), dtype=np.int64)
 
     # Single precision is enough for a ranking.
     unit_columns, labels = _unit_columns(problem)  # (features, samples) and (samples,)
     products_with_labels = (unit_columns @ labels).astype(np.float32)  # (features,)
     unit_columns_float32 = unit_columns.astype(np.float32)
-    best_gain = np.zeros(n_features, dtype=np.float32)
-    best_partner = np.zeros(n_features, dtype=np.int64)
-    for start in range(0, n_features, BLOCK_COLUMNS):
-        # The rows of `overlaps` and `gains` are a block of variables i, from `start` on. The
-        # columns are all variables j from `start` on; `_gains` is 0 where j ≤ i.
-        block = slice(start, start + BLOCK_COLUMNS)
-        from_block_on = slice(start, n_features)
+    largest_gains = np.zeros(n_features, dtype=np.float32)
+    best_partners = np.zeros(n_features, dtype=np.int64)
+    for first_of_block in range(0, n_features, BLOCK_COLUMNS):
+        # The rows of `overlaps` and `gains` are a block of variables i, from `first_of_block` on.
+        # The columns are all variables j from `first_of_block` on; `_gains` is 0 where j ≤ i.
+        block = slice(first_of_block, first_of_block + BLOCK_COLUMNS)
+        from_block_on = slice(first_of_block, n_features)
         overlaps = unit_columns_float32[block] @ unit_columns_float32[from_block_on].T
         gains = _gains(products_with_labels[block], products_with_labels[from_block_on], overlaps)
-        best_gain[block] = gains.max(axis=1)
-        best_partner[block] = start + gains.argmax(axis=1)
+        largest_gains[block] = gains.max(axis=1)
+        best_partners[block] = first_of_block + gains.argmax(axis=1)
 
     # Take the variables i of largest gain. The last variable has no partner, so there are at most
     # n_features − 1 pairs.
     n_pairs = min(count, n_features - 1)
-    first_variables = np.argsort(-best_gain, kind="stable")[:n_pairs]
-    pairs = np.column_stack([first_variables, best_partner[first_variables]])
-    return pairs[best_gain[first_variables] > 0]
+    first_variables = np.argsort(-largest_gains, kind="stable")[:n_pairs]
+    pairs = np.column_stack([first_variables, best_partners[first_variables]])
+    has_gain = largest_gains[first_variables] > 0
+    return pairs[has_gain]
 
 
 def _gains(

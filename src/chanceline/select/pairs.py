@@ -354,9 +354,10 @@ def settle_pair(table: ExactTable, pair: NDArray[np.int64], max_decisions: int) 
         return SettledPair(INSEPARABLE, None)
 
     # Rounding could matter: use rational arithmetic, if that is allowed and affordable.
+    n_columns = pair.size + problem.n_unpenalized
     if table.decisions >= max_decisions:
         return SettledPair(UNDECIDED, None)
-    if not is_affordable(pair.size + problem.n_unpenalized, problem.n_samples):
+    if not is_affordable(n_columns, problem.n_samples):
         return SettledPair(UNDECIDED, None)
     exact_decision = separating_rule(table, pair)
     if exact_decision.separable:

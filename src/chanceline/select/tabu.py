@@ -88,10 +88,10 @@ def find_own_lengths(workspace: Any) -> None:
     has several relatives in the support, the one with the largest |r| counts, which is nearly as
     good as all of them together. If it has none, its own length is 1.
 
-    workspace : a `Hinge`. The result is written to `scratch.own_length`, (columns,). The lists
-    of
-        relatives are stored one after the other: that of column i has the places first[i] …
-        first[i + 1] − 1 of two arrays, the relatives and their own lengths √(1 − r²) beside i.
+    The lists of relatives are stored one after the other: that of column i has the entries
+    first_entry[i] … first_entry[i + 1] − 1, each a relative and its own length beside column i.
+
+    workspace : a `Hinge`. The result is written to `scratch.own_length`, (columns,).
     """
     first_entry = workspace.data.relatives.first
     relative_of_entry = workspace.data.relatives.column
