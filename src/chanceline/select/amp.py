@@ -318,8 +318,8 @@ def load_most_evident(workspace: Hinge, count: int, beliefs: Beliefs) -> None:
     nonnegative = workspace.data.nonnegative
     n_columns = nonnegative.size
     n_variables = n_columns - workspace.data.n_unpenalized
-    by_evidence = np.argsort(-beliefs.evidence[:n_variables], kind="stable")
-    variables = np.sort(by_evidence[:count])
+    variables_by_evidence = np.argsort(-beliefs.evidence[:n_variables], kind="stable")
+    variables = np.sort(variables_by_evidence[:count])
     unpenalized = np.arange(n_variables, n_columns)
     support = np.concatenate([unpenalized, variables])
 

@@ -143,10 +143,10 @@ def search_pools(
     ranking : all columns, the most promising first.
     width : number of columns of the first pool.
     """
-    larger_may_help = can_grow(problem, ranking, settings.max_errors)
+    larger_pools_may_help = can_grow(problem, ranking, settings.max_errors)
     while width < problem.n_features:
         pool = ranking.pool(width)
-        if not larger_may_help:
+        if not larger_pools_may_help:
             yield from search_pool(problem, pool, settings)
             return
 

@@ -109,9 +109,9 @@ def default_front_swaps(problem: Problem, max_variables: int) -> int:
 
     # The total work, and how many swaps it allows. Among thousands of columns there are more good
     # supports, and they are harder to find, so there is extra work.
-    work = FRONT_WORK * (1 + EXTRA_WORK * min(1.0, n_columns / MANY_COLUMNS))
+    total_work = FRONT_WORK * (1 + EXTRA_WORK * min(1.0, n_columns / MANY_COLUMNS))
     sizes_factor = math.sqrt(max(max_variables, 1) / REFERENCE_VARIABLES)
-    n_affordable = int(work / work_per_swap * sizes_factor)
+    n_affordable = int(total_work / work_per_swap * sizes_factor)
 
     # A few swaps for every support are enough.
     n_supports = sum(math.comb(problem.n_features, k) for k in range(1, max_variables + 1))
@@ -318,9 +318,9 @@ class FrontSearch:
 
             swaps_before_round = self.n_swaps
             for k in sizes:
-                swaps_left = n_swaps_at_end - self.n_swaps
-                if swaps_left > 0:
-                    self._swap_at_size(k, visit, min(SWAPS_PER_VISIT, swaps_left))
+                n_swaps_to_grant = n_swaps_at_end - self.n_swaps
+                if n_swaps_to_grant > 0:
+                    self._swap_at_size(k, visit, min(SWAPS_PER_VISIT, n_swaps_to_grant))
                     yield self.n_swaps
             # If no visit took swaps, further rounds will not either: the budget is spent, no size
             # has anything to win, or no size has a support to start from.

@@ -121,7 +121,7 @@ def l1_candidate(problem: Problem) -> Candidate | None:
     return candidate_of_nonzero_weights(problem, columns, weights, iterations=1)
 
 
-def drop_cheapest_possible(workspace: Hinge) -> bool:
+def drop_cheapest_unneeded(workspace: Hinge) -> bool:
     """Remove the cheapest variable that is not needed to separate; return whether there is one.
 
     Variables are tried in the order of their costs w_i² / [H⁻¹]_ii, where w_i is the weight and H⁻¹
@@ -157,7 +157,7 @@ def eliminate(problem: Problem, start: Candidate, iterations: int) -> Iterator[C
     if not separates:
         return
     yield candidate_of(workspace, iterations)
-    while workspace.n_selected > 1 and drop_cheapest_possible(workspace):
+    while workspace.n_selected > 1 and drop_cheapest_unneeded(workspace):
         iterations += 1
         yield candidate_of(workspace, iterations)
 

@@ -97,9 +97,9 @@ def search_with_errors(
     errors_of_singles = single_errors(problem)
     best_single = int(np.argmin(errors_of_singles))
     single_suffices = errors_of_singles[best_single] <= max_errors
-    proof = LowerBound(2, nodes=problem.n_features)
+    proof = LowerBound(2, nodes=problem.n_features)  # one variable is too few
     if single_suffices:
-        proof = LowerBound(1, nodes=problem.n_features)
+        proof = LowerBound(1, nodes=problem.n_features)  # no variable at all is too few
         candidate = search.single_candidate(best_single)
         if candidate is not None:
             yield candidate
