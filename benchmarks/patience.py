@@ -1,10 +1,12 @@
-"""What `auto` gives up when it stops early: random problems at α = 1, searched with the whole default budget.
+"""What `auto` gives up when it stops early: random problems at α = 1, searched with the whole
+default budget.
 
-A search with patience is the beginning of the one without, swap for swap. So one run gives both: the fewest variables and the CPU
-seconds at every moment are kept, and read off where a search with patience would have ended.
+A search with patience is the beginning of the one without, swap for swap. So one run gives both:
+the fewest variables and the CPU seconds at every moment are kept, and read off where a search with
+patience would have ended.
 
-Run `python benchmarks/patience.py [N [PROBLEMS]]`; traces are appended to results/patience.jsonl, and those there are not made
-again; the table goes to docs/tables/patience.md.
+Run `python benchmarks/patience.py [N [PROBLEMS]]`; traces are appended to results/patience.jsonl,
+and those there are not made again; the table goes to docs/tables/patience.md.
 """
 
 from __future__ import annotations
@@ -31,16 +33,17 @@ SHARES = (1.0, 0.5, 0.4, 0.3, 0.2)
 
 
 def trace(n: int, seed: int) -> dict[str, Any]:
-    """One whole search: (swaps done, CPU seconds, variables) at every success and every chunk of swaps."""
+    """One whole search: (swaps done, CPU seconds, variables) at every success and every chunk of
+    swaps."""
     problem = make_problem(*random_problem(n, 1.0, seed), False)
     row: dict[str, Any] = {"n": n, "seed": seed, "trace": []}
 
-    def whole(hinge: Any, budget: int, seed: int, spent: int, patience: float) -> Iterator[Any]:
+    def whole(hinge: Any, budget: int, seed: int, earlier_iterations: int, patience: float) -> Iterator[Any]:
         row["budget"] = budget
-        for event in swap_down(hinge, budget, seed, spent=spent):
+        for event in swap_down(hinge, budget, seed, earlier_iterations=earlier_iterations):
             done = event.iterations if isinstance(event, Candidate) else event
             size = event.support.size if isinstance(event, Candidate) else row["trace"][-1][2]
-            row["trace"].append((done - spent, time.process_time() - begin, int(size)))
+            row["trace"].append((done - earlier_iterations, time.process_time() - begin, int(size)))
             yield event
 
     auto.swap_down = whole
@@ -52,7 +55,8 @@ def trace(n: int, seed: int) -> dict[str, Any]:
 
 
 def ending(row: dict[str, Any], share: float) -> tuple[int, float]:
-    """Variables and CPU seconds of the search that ends after this share of its budget without success."""
+    """Variables and CPU seconds of the search that ends after this share of its budget without
+    success."""
     swaps, seconds, sizes = (np.array(column) for column in zip(*row["trace"], strict=True))
     successes = np.flatnonzero(np.append(True, np.diff(sizes) < 0))
     ends = np.minimum(swaps[successes] + int(share * row["budget"]), row["budget"])

@@ -9,7 +9,7 @@ from chanceline.perceptron.problem import make_problem
 from chanceline.perceptron.random_patterns import random_problem
 from chanceline.select import certify
 from chanceline.select.bitsets import unpack
-from chanceline.select.cuts import CutLimits, arranged_cuts, can_cut, smallest_cuts
+from chanceline.select.cuts import CutLimits, arranged_cuts, pattern_cuts_help, smallest_cuts
 from chanceline.select.exact import prove
 from chanceline.select.outcome import Candidate, LowerBound, max_margin_candidate
 from chanceline.select.supports import all_supports
@@ -136,13 +136,13 @@ def test_cuts_use_whole_words(n):
 
 
 def test_what_can_be_cut():
-    assert can_cut(coin_problem(256, 30, 0), 16)
-    assert not can_cut(coin_problem(64, 30, 0), 1)
-    assert not can_cut(coin_problem(64, 30, 0), 17)
-    assert not can_cut(coin_problem(257, 30, 0), 5)
-    assert can_cut(coin_problem(20, 200, 0), 5)
-    assert not can_cut(balanced_problem(63, 30, 0), 16)
-    assert not can_cut(make_problem(*random_problem(20, 1.0, 0, "gaussian")), 5)
+    assert pattern_cuts_help(coin_problem(256, 30, 0), 16)
+    assert not pattern_cuts_help(coin_problem(64, 30, 0), 1)
+    assert not pattern_cuts_help(coin_problem(64, 30, 0), 17)
+    assert not pattern_cuts_help(coin_problem(257, 30, 0), 5)
+    assert pattern_cuts_help(coin_problem(20, 200, 0), 5)
+    assert not pattern_cuts_help(balanced_problem(63, 30, 0), 16)
+    assert not pattern_cuts_help(make_problem(*random_problem(20, 1.0, 0, "gaussian")), 5)
 
 
 @pytest.mark.parametrize("found", [0, 1, 2])

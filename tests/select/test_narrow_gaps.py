@@ -1,4 +1,5 @@
-"""What is proven, on tables with gaps far below any tolerance: against brute force in rational arithmetic."""
+"""What is proven, on tables with gaps far below any tolerance: against brute force in rational
+arithmetic."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from chanceline.perceptron.margin import INSEPARABLE
 from chanceline.perceptron.problem import make_problem
 from chanceline.perceptron.rational import ExactTable
 from chanceline.select import count
-from chanceline.select.cuts import can_cut
+from chanceline.select.cuts import pattern_cuts_help
 from chanceline.select.exact import prove
 from chanceline.select.outcome import LowerBound
 from chanceline.select.pairs import (
@@ -40,7 +41,8 @@ smallest, suffices, tiny_gap_table = oracle.smallest, oracle.suffices, oracle.ti
 
 
 def one_column_decides(gap, offset=0.0, intercept=True, wrong=0):
-    """Twelve samples, five columns; the third alone has the classes apart, by so much, but for some samples."""
+    """Twelve samples, five columns; the third alone has the classes apart, by so much, but for some
+    samples."""
     rng = np.random.default_rng(0)
     y = np.where(np.arange(12) < 6, -1.0, 1.0)
     X = rng.normal(size=(12, 5))
@@ -184,7 +186,8 @@ def test_supports_are_counted_by_brute_force():
 
 @pytest.fixture
 def narrow_pair():
-    """Two columns separate by a gap of 1e-12, on a grid, so that conflicts of the others are no full simplices."""
+    """Two columns separate by a gap of 1e-12, on a grid, so that conflicts of the others are no
+    full simplices."""
     rng = np.random.default_rng(4)
     X = np.column_stack([rng.integers(0, 3, size=(14, 6)) / 3.0, rng.integers(0, 5, 14) / 7.0])
     y = np.where(X[:, 0] + X[:, 6] > 0.7, 1.0, -1.0)
@@ -214,7 +217,8 @@ def test_without_rational_arithmetic_the_gap_is_told(narrow_pair):
 
 
 def scaled_margin(problem, support, decision):
-    """min_μ a_μ·w of weights of length 1 on the scaled columns, which an exact decision has found in the units of X."""
+    """min_μ a_μ·w of weights of length 1 on the scaled columns, which an exact decision has found
+    in the units of X."""
     columns = [int(j) for j in support]
     weights = [
         slope * Fraction(float(problem.scale[j]))
@@ -295,8 +299,10 @@ def test_values_that_only_scaling_makes_equal_are_no_signs():
     X = np.array([[0.0, 0.0], [1e-20, 1.0], [1.0, 0.0], [1.0, 1.0]])
     problem = make_problem(X, [0, 1, 1, 0], True)
     assert np.all(np.abs(problem.columns) == 1.0)
-    assert not can_cut(problem, 2)
-    assert can_cut(make_problem(np.sign(X - 0.5), [0, 1, 1, 0], True, allow_contradictions=True), 2)
+    assert not pattern_cuts_help(problem, 2)
+    assert pattern_cuts_help(
+        make_problem(np.sign(X - 0.5), [0, 1, 1, 0], True, allow_contradictions=True), 2
+    )
 
 
 def test_a_pair_that_rounding_refutes_is_settled():

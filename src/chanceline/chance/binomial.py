@@ -20,12 +20,15 @@ def log_binomial(n: ArrayLike, k: ArrayLike) -> NDArray[np.float64]:
     n = np.asarray(n, dtype=float)
     k = np.asarray(k, dtype=float)
     is_valid = (k >= 0) & (k <= n)
-    # In place of other k the formula gets 0. The last line replaces these results by −∞.
+    # Outside 0 ≤ k ≤ n the formula is computed for k = 0; the last line sets the result to −∞.
     valid_k = np.where(is_valid, k, 0.0)
-    value = gammaln(n + 1) - gammaln(valid_k + 1) - gammaln(n - valid_k + 1)
+    log_coefficient = gammaln(n + 1) - gammaln(valid_k + 1) - gammaln(n - valid_k + 1)
 
     # C(n, 0) = C(n, n) = 1 and C(n, 1) = C(n, n − 1) = n are set directly. There the difference of
     # large log-gammas would cancel and lose digits.
-    value = np.where((valid_k == 0) | (valid_k == n), 0.0, value)
-    value = np.where((valid_k == 1) | (valid_k == n - 1), np.log(np.maximum(n, 1.0)), value)
-    return np.where(is_valid, value, -np.inf)
+    is_one = (valid_k == 0) | (valid_k == n)
+    is_n = (valid_k == 1) | (valid_k == n - 1)
+    log_n = np.log(np.maximum(n, 1.0))  # the maximum avoids ln 0 for n = 0, where it is not used
+    log_coefficient = np.where(is_one, 0.0, log_coefficient)
+    log_coefficient = np.where(is_n, log_n, log_coefficient)
+    return np.where(is_valid, log_coefficient, -np.inf)

@@ -65,11 +65,11 @@ def log_tail_bound(
         If False, P(K = n₊) is that of a normal distribution: quicker and good enough to look for
         the best slope, but no longer a bound.
     """
-    values = slope * column
+    scaled_column = slope * column
     block_sizes = np.diff(starts, append=len(column))
     positives = np.add.reduceat(labels, starts, dtype=np.int64)  # n₊ of each block, (blocks,)
-    intercepts = _intercept_of_block(values, starts, positives)
-    logits = np.repeat(intercepts, block_sizes) + values  # (units,)
+    intercepts = _intercept_of_block(scaled_column, starts, positives)
+    logits = np.repeat(intercepts, block_sizes) + scaled_column  # (units,)
     probabilities = expit(logits)
 
     # Why the product is right, for one block. In the model a labelling has the probability
@@ -108,30 +108,30 @@ def _normal_log_probability_of_counts(
 
 
 def _intercept_of_block(
-    values: NDArray[np.float64], starts: NDArray[np.int64], positives: NDArray[np.int64]
+    scaled_column: NDArray[np.float64], starts: NDArray[np.int64], positives: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Find the intercept of each block's logistic model, (blocks,), by bisection.
 
-    In the model a unit is positive with probability 1/(1 + e^{−intercept − value}). The intercept
-    sought makes the probabilities of a block add up to its number of positives, `positives`.
+    In the model a unit is positive with probability 1/(1 + e^{−intercept − scaled value}). The
+    intercept sought makes the probabilities of a block add up to its number of positives.
 
     Parameters
     ----------
-    values : (units,)
-        Block after block.
+    scaled_column : (units,)
+        The values of the column times the slope, block after block.
     starts, positives : (blocks,)
         Index of the first unit of each block, and its positives.
     """
-    block_sizes = np.diff(starts, append=len(values))
-    # With the intercept `low` the probabilities of a block add up to about 0, with `high` to about
-    # the block's size.
-    low = -np.maximum.reduceat(values, starts) - _LARGEST_LOGIT
-    high = _LARGEST_LOGIT - np.minimum.reduceat(values, starts)
+    block_sizes = np.diff(starts, append=len(scaled_column))
+    # With `low_intercept` the probabilities of a block add up to about 0, with `high_intercept` to
+    # about the block's size.
+    low_intercept = -np.maximum.reduceat(scaled_column, starts) - _LARGEST_LOGIT
+    high_intercept = _LARGEST_LOGIT - np.minimum.reduceat(scaled_column, starts)
     for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        probabilities = expit(np.repeat(middle, block_sizes) + values)  # (units,)
-        mean_positives = np.add.reduceat(probabilities, starts)  # (blocks,)
-        too_few = mean_positives < positives
-        low = np.where(too_few, middle, low)
-        high = np.where(too_few, high, middle)
-    return low
+        middle_intercept = (low_intercept + high_intercept) / 2
+        probabilities = expit(np.repeat(middle_intercept, block_sizes) + scaled_column)  # (units,)
+        expected_positives = np.add.reduceat(probabilities, starts)  # (blocks,)
+        has_too_few = expected_positives < positives
+        low_intercept = np.where(has_too_few, middle_intercept, low_intercept)
+        high_intercept = np.where(has_too_few, high_intercept, middle_intercept)
+    return low_intercept

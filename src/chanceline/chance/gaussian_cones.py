@@ -120,10 +120,11 @@ def _saddle_point(positives: int, negatives: int) -> float:
 
     def slope(s: float) -> float:
         """d/ds ln E e^{s|g|} = s + φ(s)/Φ(s), from E e^{s|g|} = 2e^{s²/2}Φ(s)."""
-        return s + float(np.exp(-0.5 * s * s - 0.5 * _LOG_2PI - log_ndtr(s)))
+        log_density_over_distribution = -0.5 * s * s - 0.5 * _LOG_2PI - log_ndtr(s)
+        return s + float(np.exp(log_density_over_distribution))
 
     def total_slope(s: float) -> float:
-        """Return the derivative by s of the sum above."""
+        """Return the derivative by s of the function to be made smallest."""
         return positives * slope(s) - negatives * slope(-s)
 
     # The root lies between −reach and reach. For s > 0, slope(s) > s and slope(−s) < 1/s. So
@@ -133,13 +134,13 @@ def _saddle_point(positives: int, negatives: int) -> float:
     return float(brentq(total_slope, -reach, reach))
 
 
-def log_intrinsic_volume(n_samples: int, positives: int, active: int) -> float:
+def log_intrinsic_volume(n_samples: int, positives: int, n_active: int) -> float:
     """ln of the intrinsic volume v_{n−1} of the cone {λ ≥ 0, Σ_positives λ = Σ_negatives λ}.
 
     The cone has a component λ_i for each sample. A standard Gaussian is projected onto the cone.
-    v_{n−1} is the probability that n = `active` components of the projection are above 0 ("active")
-    and all others are 0. Such projections form faces of dimension n − 1, because the equation
-    between the sums takes one dimension away.
+    v_{n−1} is the probability that n = `n_active` components of the projection are above 0
+    ("active") and all others are 0. Such projections form faces of dimension n − 1, because the
+    equation between the sums takes one dimension away.
 
     The active components split into i positives and j negatives, i + j = n, of n₊ and n₋ samples:
 
@@ -149,24 +150,24 @@ def log_intrinsic_volume(n_samples: int, positives: int, active: int) -> float:
     all others are 0 (`_log_probability_inactive`). Both i and j are at least 1, as otherwise the
     sums could not be equal.
     """
-    if active == 1:
+    if n_active == 1:
         # A single active component cannot balance the sums. So n = 1 stands for the projection 0,
         # the face of dimension 0. Its probability v_0 is 1/C(n_samples, n₊).
         return -float(log_binomial(n_samples, positives))
 
     negatives = n_samples - positives
-    fewest_positives = max(1, active - negatives)
-    most_positives = min(positives, active - 1)
-    active_positives = np.arange(fewest_positives, most_positives + 1)  # i, (splits,)
+    fewest_active_positives = max(1, n_active - negatives)
+    most_active_positives = min(positives, n_active - 1)
+    active_positives = np.arange(fewest_active_positives, most_active_positives + 1)  # i, (splits,)
     if len(active_positives) == 0:
         return -np.inf
-    active_negatives = active - active_positives  # j
+    active_negatives = n_active - active_positives  # j
 
     # ln of C(n₊, i) C(n₋, j) I, the terms without β, (splits,).
     log_positive_choices = log_binomial(positives, active_positives)
     log_negative_choices = log_binomial(negatives, active_negatives)
     log_others_inactive = _log_probability_inactive(
-        active=active,
+        n_active=n_active,
         inactive_positives=positives - active_positives,
         inactive_negatives=negatives - active_negatives,
     )
@@ -184,7 +185,7 @@ def log_intrinsic_volume(n_samples: int, positives: int, active: int) -> float:
 
 
 def _log_probability_inactive(
-    active: int, inactive_positives: NDArray[np.int64], inactive_negatives: NDArray[np.int64]
+    n_active: int, inactive_positives: NDArray[np.int64], inactive_negatives: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """ln of the probability that all inactive components of a projection are 0, (splits,).
 
@@ -197,21 +198,21 @@ def _log_probability_inactive(
 
         ∫ db N(b; 0, 1/n) Φ(b)^{inactive positives} Φ(−b)^{inactive negatives}.
 
-    active : n, the number of components above 0.
+    n_active : n, the number of components above 0.
     inactive_positives, inactive_negatives : (splits,) numbers of the other components in each
         class, for several ways to split them.
     """
     # The powers of Φ may move the peak of the integrand far from the peak of the Gaussian. So the
     # grid of b reaches many standard deviations 1/√n, but no farther than where Φ(−b) is below
     # 10⁻³².
-    largest_b = min(_LARGEST_B, _LARGEST_B_IN_SD / np.sqrt(active))
+    largest_b = min(_LARGEST_B, _LARGEST_B_IN_SD / np.sqrt(n_active))
     b = np.linspace(-1.0, 1.0, _N_NODES) * largest_b
     b_step = b[1] - b[0]
 
     # Rows are splits, columns are the nodes b.
     log_positives = inactive_positives[:, None] * log_ndtr(b)
     log_negatives = inactive_negatives[:, None] * log_ndtr(-b)
-    log_gaussian = 0.5 * (np.log(active) - _LOG_2PI) - 0.5 * active * b**2
+    log_gaussian = 0.5 * (np.log(n_active) - _LOG_2PI) - 0.5 * n_active * b**2
     log_integrand = log_positives + log_negatives + log_gaussian
     # The trapezoidal rule. At both ends the integrand is so small that their weight ½ is left out.
     return logsumexp(log_integrand, axis=1) + np.log(b_step)
@@ -266,8 +267,10 @@ def log_expected_supports(
     them positive (`log_separable`).
     """
     negatives = n_samples - positives
+    fewest_wrong_positives = max(0, errors - negatives)
+    most_wrong_positives = min(errors, positives)
     log_terms = []
-    for wrong_positives in range(max(0, errors - negatives), min(errors, positives) + 1):
+    for wrong_positives in range(fewest_wrong_positives, most_wrong_positives + 1):  # i
         log_choices_of_positives = log_binomial(positives, wrong_positives)
         log_choices_of_negatives = log_binomial(negatives, errors - wrong_positives)
         log_error_sets = float(log_choices_of_positives + log_choices_of_negatives)

@@ -18,10 +18,11 @@ def log_hamming_ball(n_points: int, errors: int) -> float:
 def log_neighbours(
     n_points: int, positives: int, errors: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Count the labellings of P points with n₊ positives within e flips of one with k positives.
+    """Count the labellings with n₊ positives near a labelling with k positives, for every k.
 
-    Flip a of the k positives and b of the P − k negatives. This leaves k − a + b positives, which
-    is n₊ if a = b + k − n₊. So the number of labellings is
+    Labellings of P points are near each other if they differ in at most e labels. Flip a of the k
+    positives and b of the P − k negatives. This leaves k − a + b positives, which is n₊ if
+    a = b + k − n₊. So the number of labellings is
 
         w_k = Σ_b C(k, a) C(P − k, b)   over all b with a ≥ 0 and a + b ≤ e.
 
@@ -37,16 +38,21 @@ def log_neighbours(
     log_w : (sizes,)
         ln w_k for each of these k.
     """
-    class_sizes = np.arange(max(0, positives - errors), min(n_points, positives + errors) + 1)
+    # A flip changes the number of positives by one, so k lies within `errors` of n₊.
+    smallest_class = max(0, positives - errors)
+    largest_class = min(n_points, positives + errors)
+    class_sizes = np.arange(smallest_class, largest_class + 1)
 
     # Rows are class sizes k, columns are numbers of flipped negatives b.
     k = class_sizes[:, None]
     flipped_negatives = np.arange(errors + 1)[None, :]
     flipped_positives = flipped_negatives + k - positives
-    allowed = (flipped_positives >= 0) & (flipped_positives + flipped_negatives <= errors)
+    n_flips = flipped_positives + flipped_negatives
+    is_possible = (flipped_positives >= 0) & (n_flips <= errors)
 
     log_choices_of_positives = log_binomial(k, flipped_positives)
     log_choices_of_negatives = log_binomial(n_points - k, flipped_negatives)
     log_products = log_choices_of_positives + log_choices_of_negatives
-    log_w = logsumexp(np.where(allowed, log_products, -np.inf), axis=1)
+    log_terms = np.where(is_possible, log_products, -np.inf)
+    log_w = logsumexp(log_terms, axis=1)
     return class_sizes, log_w

@@ -27,8 +27,8 @@ _ROUNDING = 1e-9
 def log_planar_sets(n_points: int, size: ArrayLike) -> NDArray[np.float64]:
     """ln of an upper bound on the k-sets of P points: subsets of size k that a line cuts off.
 
-    A line that cuts off a subset cuts off its complement too. So let k be the size of the smaller
-    of the two. There are at most
+    A line that cuts off a subset cuts off its complement too. So the bound is computed for the
+    smaller of the two, of size k ≤ P/2. There are at most
 
         P (1 + √(1 + 8(k − 1)))/2   k-sets for k < P/2,
         P √(P − 1)                  k-sets for k = P/2,
@@ -41,17 +41,19 @@ def log_planar_sets(n_points: int, size: ArrayLike) -> NDArray[np.float64]:
     n_points
         P.
     size
-        k, a number or an array; the result has its shape.
+        The size of the subset or of its complement, a number or an array; the result has its shape.
     """
     size = np.asarray(size, dtype=float)
-    smaller_side = np.minimum(size, n_points - size)
-    below_half = 0.5 * n_points * (1 + np.sqrt(1 + 8 * np.maximum(smaller_side - 1, 0.0)))
-    at_half = n_points * np.sqrt(max(n_points - 1.0, 1.0))
-    bound = np.where(2 * smaller_side == n_points, at_half, below_half)
+    k = np.minimum(size, n_points - size)
+    k_minus_1 = np.maximum(k - 1, 0.0)
+    bound_below_half = 0.5 * n_points * (1 + np.sqrt(1 + 8 * k_minus_1))
+    bound_at_half = n_points * np.sqrt(max(n_points - 1.0, 1.0))
+    bound = np.where(2 * k == n_points, bound_at_half, bound_below_half)
 
     # Counts are whole numbers, so the bound is rounded down. The small addition keeps a bound that
     # is a whole number but came out slightly less in floating point.
     rounded_down = np.floor(bound + _ROUNDING * bound)
 
     # There is one empty set and one full set, and ln 1 = 0.
-    return np.where(smaller_side == 0, 0.0, np.log(np.maximum(rounded_down, 1.0)))
+    log_bound = np.log(np.maximum(rounded_down, 1.0))
+    return np.where(k == 0, 0.0, log_bound)

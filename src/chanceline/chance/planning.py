@@ -137,13 +137,15 @@ def samples_needed(  # noqa: PLR0913
     errors = whole_number(errors, "the number of errors allowed", at_most=MAX_COUNT // 4)
 
     def bound_with(n_samples: int) -> Bound:
-        """Return the bound for these features with `n_samples` samples, one or more of each class.
+        """Return the bound for these features with `n_samples` samples.
 
-        `positives` is None where the null does not fix the class sizes.
+        One class has the share `balance` of the samples, but each class has at least one sample. If
+        the null does not fix the class sizes, `positives` is None.
         """
         positives = None
         if null == Null.FIXED:
-            positives = min(max(round(balance * n_samples), 1), n_samples - 1)
+            rounded_share = round(balance * n_samples)
+            positives = min(max(rounded_share, 1), n_samples - 1)
         return chance_bound(
             n_samples,
             n_features,

@@ -13,10 +13,11 @@ _STANDARD_DEVIATIONS_AROUND = 20
 def poisson_binomial_pmf(probabilities: NDArray[np.float64], n_successes: int) -> float:
     """Bound P(K = k) from above, K the number of successes among independent trials.
 
-    The distribution of K is built up trial by trial. To save time, counts are kept modulo n, where
-    n is about 20 standard deviations of K: counts that differ by n share an entry. So the result is
-    P(K ≡ k modulo n), an upper bound. For k within some ten standard deviations of the mean it
-    equals P(K = k) to many digits. All terms are positive, so rounding errors stay small.
+    The distribution of K is built up trial by trial. To save time, counts are kept modulo n
+    (`n_residues`), which is about 20 standard deviations of K: counts that differ by n share an
+    entry. So the result is P(K ≡ k modulo n), an upper bound. For k within some ten standard
+    deviations of the mean it equals P(K = k) to many digits. All terms are positive, so rounding
+    errors stay small.
 
     Parameters
     ----------
@@ -26,8 +27,9 @@ def poisson_binomial_pmf(probabilities: NDArray[np.float64], n_successes: int) -
         k.
     """
     standard_deviation = np.sqrt(np.sum(probabilities * (1 - probabilities)))
-    width = _STANDARD_DEVIATIONS_AROUND + int(_STANDARD_DEVIATIONS_AROUND * standard_deviation)
-    n_residues = 1 + min(len(probabilities), width)
+    n_within_deviations = int(_STANDARD_DEVIATIONS_AROUND * standard_deviation)
+    n_likely_counts = _STANDARD_DEVIATIONS_AROUND + n_within_deviations
+    n_residues = 1 + min(len(probabilities), n_likely_counts)
 
     pmf = np.zeros(n_residues)  # entry r is the probability of r successes so far, modulo n
     pmf[0] = 1.0  # no success before the first trial

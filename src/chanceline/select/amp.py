@@ -118,8 +118,9 @@ def log_odds_for(evidence: NDArray, count: float) -> float:
 def slab_moments(field: Floats, variance: float, nonnegative: NDArray[np.bool_]) -> Slab:
     """Compute mean, second moment and evidence of weights, given that they are not zero.
 
-    A nonzero weight has a Gaussian prior of variance 1. The likelihood of a weight w is the
-    Gaussian factor exp(field·w − ½ curvature·w²). So the posterior of a nonzero weight is Gaussian:
+    The prior of a weight is a spike at zero and a slab: the Gaussian of variance 1 of the nonzero
+    weights. The likelihood of a weight w is the Gaussian factor exp(field·w − ½ curvature·w²). So
+    the posterior of a nonzero weight is Gaussian:
 
         variance = 1/(1 + curvature)
         mean     = variance · field
@@ -128,10 +129,10 @@ def slab_moments(field: Floats, variance: float, nonnegative: NDArray[np.bool_])
     If a weight must not be negative, only the positive half of this Gaussian is allowed. With
     z = √variance · field, and φ, Φ the normal density and distribution function,
 
-        lift                = √variance φ(z)/Φ(z)
-        mean of the half    = mean + lift
-        its second moment   = second moment + mean · lift
-        its evidence        = evidence + ln Φ(z)
+        lift                      = √variance φ(z)/Φ(z)
+        mean of the half          = mean + lift
+        second moment of the half = variance + mean² + mean · lift
+        evidence of the half      = evidence + ln Φ(z)
 
     field : (n,) the linear terms of the factors.
     variance : the posterior variance above, the same for all weights.
@@ -144,13 +145,18 @@ def slab_moments(field: Floats, variance: float, nonnegative: NDArray[np.bool_])
     if not nonnegative.any():
         return Slab(mean=mean, second_moment=second_moment, evidence=evidence)
 
-    # The positive half, where weights must not be negative.
+    # The positive half of it.
     z = math.sqrt(variance) * field
     lift = math.sqrt(variance) * inverse_mills(z)
+    mean_of_half = mean + lift
+    second_moment_of_half = second_moment + mean * lift
+    evidence_of_half = evidence + log_ndtr(z)
+
+    # The half where weights must not be negative, the full Gaussian elsewhere.
     return Slab(
-        mean=np.where(nonnegative, mean + lift, mean),
-        second_moment=np.where(nonnegative, second_moment + mean * lift, second_moment),
-        evidence=np.where(nonnegative, evidence + log_ndtr(z), evidence),
+        mean=np.where(nonnegative, mean_of_half, mean),
+        second_moment=np.where(nonnegative, second_moment_of_half, second_moment),
+        evidence=np.where(nonnegative, evidence_of_half, evidence),
     )
 
 
@@ -181,9 +187,10 @@ def sample_messages(
     margin_deviation = math.sqrt(margin_variance)
     response = inverse_mills(margin_mean / margin_deviation) / margin_deviation
 
-    # The curvature −Σ d response/dω / N, and the field: curvature · m + A · response / √N.
-    fall = summed_fall_of_responses(response, margin_mean, margin_variance)
-    curvature = max(fall / n_columns, 0.0)
+    # The curvature: how fast the responses fall with ω, −Σ d response/dω / N. And the field:
+    # curvature · m + A · response / √N.
+    summed_fall = summed_fall_of_responses(response, margin_mean, margin_variance)
+    curvature = max(summed_fall / n_columns, 0.0)
     field = curvature * mean + columns @ response.astype(np.float32) / sqrt_N
     return SampleMessages(field=field, curvature=curvature, response=response)
 
@@ -219,7 +226,9 @@ def damped(old: Floats, new: Floats) -> Floats:
     return MESSAGE_DAMPING * old + (1.0 - MESSAGE_DAMPING) * new
 
 
-def amp_steps(hinge: Hinge, count: int, mean: Floats, reinforcement: float) -> Iterator[Beliefs]:
+def amp_steps(
+    workspace: Hinge, count: int, mean: Floats, reinforcement: float
+) -> Iterator[Beliefs]:
     """Run reinforced approximate message passing for K = `count` nonzero weights.
 
     It estimates which weights of a linear rule are nonzero, and yields the beliefs after every
@@ -237,29 +246,29 @@ def amp_steps(hinge: Hinge, count: int, mean: Floats, reinforcement: float) -> I
 
     Parameters
     ----------
-    hinge : the workspace with the table of N columns, which is only read.
+    workspace : the table of N columns, which is only read (a `Hinge`).
     count : the number K of nonzero weights that the prior expects.
     mean : (N,) the means of the weights to start from.
     reinforcement : a number slightly below 1; the smaller it is, the sooner beliefs are certain.
     """
-    columns = hinge.data.columns_float32  # (N, samples)
+    columns = workspace.data.columns_float32  # (N, samples)
     n_columns, n_samples = columns.shape
     variance = np.full(n_columns, count / n_columns)  # of each weight under the prior
     previous_response = np.zeros(n_samples)
-    field = np.zeros(n_columns)
-    curvature = 0.0  # one number for all weights, as all columns have the same mean square
+    summed_field = np.zeros(n_columns)
+    summed_curvature = 0.0  # one number for all weights, as all columns have the same mean square
     for step in itertools.count(1):
         # Part 1. The next step needs how strongly each sample has responded.
         messages = sample_messages(columns, mean, variance, previous_response)
         previous_response = messages.response
 
-        # Part 2. Adding up exponents multiplies the Gaussian factors.
-        memory = 1.0 - reinforcement**step
-        field = messages.field + memory * field
-        curvature = messages.curvature + memory * curvature
+        # Part 2. The factors are multiplied, so that their exponents add up.
+        share_of_earlier = 1.0 - reinforcement**step
+        summed_field = messages.field + share_of_earlier * summed_field
+        summed_curvature = messages.curvature + share_of_earlier * summed_curvature
 
         # Part 3.
-        new_beliefs = beliefs_from_messages(hinge, count, field, curvature)
+        new_beliefs = beliefs_from_messages(workspace, count, summed_field, summed_curvature)
         if new_beliefs is None:
             return  # the evidence diverges
         variance = damped(variance, new_beliefs.variance)
@@ -268,14 +277,14 @@ def amp_steps(hinge: Hinge, count: int, mean: Floats, reinforcement: float) -> I
 
 
 def beliefs_from_messages(
-    hinge: Hinge, count: int, field: Floats, curvature: float
+    workspace: Hinge, count: int, field: Floats, curvature: float
 ) -> Beliefs | None:
     """Combine the samples' messages with the prior of the weights; None if the evidence diverges.
 
     The message to a weight w is exp(field·w − ½ curvature·w²). Under the prior w is either zero or
     Gaussian of variance 1, and `count` weights are expected to be not zero.
 
-    hinge : the workspace, for the number and the signs of its columns.
+    workspace : of the table; gives the number of columns and the signs of their weights.
     field : (N,) one entry for each weight.
     curvature : the same for all weights.
     """
@@ -286,31 +295,31 @@ def beliefs_from_messages(
     largest_evidence = (0.5 * variance * field**2).max()
     if not largest_evidence < RUNAWAY_EVIDENCE:  # also true for NaN
         return None
-    if_nonzero = slab_moments(field, variance, hinge.data.nonnegative)
+    if_nonzero = slab_moments(field, variance, workspace.data.nonnegative)
 
     # The beliefs in general: the moments of a nonzero weight, times the probability that the weight
     # is not zero. Unpenalized columns (the intercept), the last of the table, are never zero.
-    n_variables = field.size - hinge.data.n_unpenalized
+    n_variables = field.size - workspace.data.n_unpenalized
     probability = probabilities_not_zero(if_nonzero.evidence, n_variables, count)
     mean = probability * if_nonzero.mean
     second_moment = probability * if_nonzero.second_moment
     return Beliefs(mean=mean, variance=second_moment - mean**2, evidence=if_nonzero.evidence)
 
 
-def load_most_evident(hinge: Hinge, count: int, beliefs: Beliefs) -> None:
+def load_most_evident(workspace: Hinge, count: int, beliefs: Beliefs) -> None:
     """Make the `count` variables of largest evidence the support of the workspace.
 
     Unpenalized columns (the intercept) belong to every support. They are the last columns of the
     table, but come first in a support.
 
-    hinge : the workspace; its support and weights are replaced.
+    workspace : table, support and weights (a `Hinge`); support and weights are replaced.
     beliefs : what message passing believes of all weights.
     """
-    nonnegative = hinge.data.nonnegative
+    nonnegative = workspace.data.nonnegative
     n_columns = nonnegative.size
-    n_variables = n_columns - hinge.data.n_unpenalized
-    by_evidence = np.argsort(-beliefs.evidence[:n_variables], kind="stable")
-    variables = np.sort(by_evidence[:count])
+    n_variables = n_columns - workspace.data.n_unpenalized
+    variables_by_evidence = np.argsort(-beliefs.evidence[:n_variables], kind="stable")
+    variables = np.sort(variables_by_evidence[:count])
     unpenalized = np.arange(n_variables, n_columns)
     support = np.concatenate([unpenalized, variables])
 
@@ -318,28 +327,28 @@ def load_most_evident(hinge: Hinge, count: int, beliefs: Beliefs) -> None:
     # soon as a Newton step makes it negative, which from zero the first step might do. So it starts
     # at its believed mean.
     weights = np.where(nonnegative, np.maximum(beliefs.mean, 0.0), 0.0)  # (n_columns,)
-    set_support(hinge, support, weights[support])
+    set_support(workspace, support, weights[support])
 
 
-def pass_messages(hinge: Hinge, count: int, pace: Pace) -> Iterator[tuple[int, bool]]:
+def pass_messages(workspace: Hinge, count: int, pace: Pace) -> Iterator[tuple[int, bool]]:
     """Run message passing for K = `count`, and test now and then whether it has found a support.
 
     After every STEPS_PER_LOOK steps the `count` variables of largest evidence are fitted in the
-    workspace `hinge`. Yields the number of steps done and whether these variables separate. It ends
-    after `pace.max_steps`, or earlier if the evidence diverges.
+    workspace. Yields the number of steps done and whether these variables separate. It
+    ends after `pace.max_steps`, or earlier if the evidence diverges.
     """
-    n_columns = hinge.data.columns.shape[0]
-    draws = np.array([next_random(hinge.state.random) for _ in range(n_columns)])
+    n_columns = workspace.data.columns.shape[0]
+    draws = np.array([next_random(workspace.state.random) for _ in range(n_columns)])
     start = 2 * START_WIDTH * draws - START_WIDTH  # uniform in ±START_WIDTH
-    steps = amp_steps(hinge, count, start, pace.reinforcement)
+    steps = amp_steps(workspace, count, start, pace.reinforcement)
     for n_steps, beliefs in enumerate(itertools.islice(steps, pace.max_steps), 1):
         if n_steps % STEPS_PER_LOOK == 0:
-            load_most_evident(hinge, count, beliefs)
-            yield n_steps, fit(hinge)
+            load_most_evident(workspace, count, beliefs)
+            yield n_steps, fit(workspace)
 
 
 def pass_down(
-    hinge: Hinge, n_variables: int, seed: int, tries: int, spent: int = 0
+    workspace: Hinge, n_variables: int, seed: int, tries: int, earlier_iterations: int = 0
 ) -> Iterator[Candidate | int]:
     """Search for smaller and smaller supports that separate, by message passing.
 
@@ -352,60 +361,62 @@ def pass_down(
 
     Parameters
     ----------
-    hinge : a workspace; its support is changed.
+    workspace : table, support and weights (a `Hinge`); its support is changed.
     n_variables : number of variables that are known to separate.
     seed : of the random numbers.
     tries : number of failures after which the search ends.
-    spent : iterations of searches before this one, which are added to its own.
+    earlier_iterations : those of searches before this one, which are added to its own.
     """
-    hinge.state.random[:] = random_state(seed)
-    n_samples = hinge.state.margins.size
+    workspace.state.random[:] = random_state(seed)
+    n_samples = workspace.state.margins.size
     pace = BRISK_PACE
     if n_samples >= SLOWLY_FROM:
         pace = SLOW_PACE
     goal_share = FIRST_SHRINK  # the goal, as a share of `n_variables`
+    iterations = earlier_iterations
     failures = 0
     while failures < tries and n_variables > 1:
         goal = min(n_variables - 1, int(goal_share * n_variables))
-        n_steps = yield from steps_to_separate(hinge, goal, pace, spent)
+        n_steps = yield from steps_to_separate(workspace, goal, pace, iterations)
         if n_steps is not None:
             # Success. Removals count no iterations, and the next goal is the same share of fewer
             # variables.
-            spent += n_steps
-            n_variables = yield from thin_out(hinge, spent)
+            iterations += n_steps
+            n_variables = yield from thin_out(workspace, iterations)
         else:
             # Failure. From now on goals are only half as far below `n_variables`.
-            spent += pace.max_steps
+            iterations += pace.max_steps
             failures += 1
             goal_share = 1.0 - 0.5 * (1.0 - goal_share)
-            yield spent
+            yield iterations
 
 
 def steps_to_separate(
-    hinge: Hinge, count: int, pace: Pace, spent: int
+    workspace: Hinge, count: int, pace: Pace, earlier_iterations: int
 ) -> Generator[int, None, int | None]:
     """Pass messages until `count` variables separate; return the steps it took, or None.
 
-    Yields the number of iterations, including those `spent` before, at every test without success.
+    Yields the number of iterations, including the `earlier_iterations`, at every test without
+    success.
     """
-    for n_steps, separates in pass_messages(hinge, count, pace):
+    for n_steps, separates in pass_messages(workspace, count, pace):
         if separates:
             return n_steps
-        yield spent + n_steps
+        yield earlier_iterations + n_steps
     return None
 
 
-def thin_out(hinge: Hinge, spent: int) -> Generator[Candidate, None, int]:
+def thin_out(workspace: Hinge, iterations: int) -> Generator[Candidate, None, int]:
     """Remove the cheapest variable as long as the others separate; return how many are needed.
 
     Yields a candidate for the present support of the workspace, which must separate, and for every
-    smaller one that does. `spent` is the number of iterations that the candidates report.
+    smaller one that does. `iterations` is the number of iterations that the candidates report.
     """
     separates = True
     while separates:
-        candidate = candidate_of(hinge, spent)
+        candidate = candidate_of(workspace, iterations)
         yield candidate
-        separates = hinge.n_selected > 1 and drop_cheapest(hinge)
+        separates = workspace.n_selected > 1 and drop_cheapest(workspace)
     return candidate.support.size
 
 
@@ -427,9 +438,9 @@ def run_amp(problem: Problem, budget: int | None, seed: int) -> Iterator[Candida
     budget : largest number of steps, about; None for DEFAULT_MESSAGE_STEPS.
     seed : of the random numbers.
     """
-    hinge, separates = fit_greedily(problem)
-    n_added = hinge.n_selected
-    yield candidate_of(hinge, n_added)
+    workspace, separates = fit_greedily(problem)
+    n_added = workspace.n_selected
+    yield candidate_of(workspace, n_added)
     if not separates:
         return  # there is no separating support to start from
     max_steps = DEFAULT_MESSAGE_STEPS
@@ -437,7 +448,9 @@ def run_amp(problem: Problem, budget: int | None, seed: int) -> Iterator[Candida
         max_steps = budget
 
     # Message passing is tried again and again, until the steps are used up.
-    for event in pass_down(hinge, n_added, seed, tries=UNLIMITED_TRIES, spent=n_added):
+    for event in pass_down(
+        workspace, n_added, seed, tries=UNLIMITED_TRIES, earlier_iterations=n_added
+    ):
         yield event
         if iterations_of(event) >= max_steps:
             return

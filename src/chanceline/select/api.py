@@ -176,7 +176,8 @@ def iter_search(  # noqa: PLR0913
     problem = make_problem(X, y, intercept, allow_contradictions=max_errors > 0, signs=signs)
 
     # Run the method until it ends or the target is reached. It yields events: candidates, proofs,
-    # and numbers of iterations. `record` takes each event, and keeps the best outcome so far.
+    # and numbers of iterations. `record` keeps the best outcome so far; `record.take` says whether
+    # an event has changed it.
     record = _SearchRecord(
         problem, method=method, seed=seed, max_errors=max_errors, names=column_names(X)
     )
@@ -189,7 +190,8 @@ def iter_search(  # noqa: PLR0913
             yield best
         if progress is not None:
             progress(_iterations_at(event, best), best)
-        if target is not None and best.errors <= max_errors and best.n_selected <= target:
+        makes_few_errors = best.errors <= max_errors
+        if target is not None and makes_few_errors and best.n_selected <= target:
             break
     yield record.final()
 
@@ -215,15 +217,18 @@ def _check_options(method: str, run: Method, options: dict[str, Any]) -> None:
     options : name → value, as the user gave them.
     """
     parameters = inspect.signature(run).parameters.values()
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        return  # a method with **options accepts any
+    accepts_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+    if accepts_any:
+        return  # the method has **options
 
     all_names = [parameter.name for parameter in parameters]
-    known_names = all_names[N_COMMON_ARGUMENTS:]
+    option_names = all_names[N_COMMON_ARGUMENTS:]
     for name in options:
-        if name not in known_names:
-            known = ", ".join(known_names) or "none"
-            raise InputError(f"The method {method!r} has no option {name!r}; it takes {known}.")
+        if name not in option_names:
+            listed_names = ", ".join(option_names) or "none"
+            raise InputError(
+                f"The method {method!r} has no option {name!r}; it takes {listed_names}."
+            )
 
 
 def _iterations_at(event: Event, best: SearchOutcome) -> int:

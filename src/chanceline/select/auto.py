@@ -143,10 +143,10 @@ def search_pools(
     ranking : all columns, the most promising first.
     width : number of columns of the first pool.
     """
-    larger_may_help = can_grow(problem, ranking, settings.max_errors)
+    larger_pools_may_help = can_grow(problem, ranking, settings.max_errors)
     while width < problem.n_features:
         pool = ranking.pool(width)
-        if not larger_may_help:
+        if not larger_pools_may_help:
             yield from search_pool(problem, pool, settings)
             return
 
@@ -199,8 +199,8 @@ def all_columns_separate(problem: Problem) -> bool:
     same dot products as the samples, but only P columns. So these rows are tested, and no scaled
     copy of the large table is needed.
     """
-    # G, summed over blocks of columns. The intercept is not in the blocks: its column, the labels
-    # y, is added at the end.
+    # G, summed over blocks of columns. The intercept is left out of every block and added once, at
+    # the end: its column is the labels y.
     n_samples = problem.n_samples
     gram = np.zeros((n_samples, n_samples))
     for block in column_blocks(problem.X):
@@ -264,16 +264,16 @@ def search_separating(
 
     # Step 3. Message passing changes the support of its workspace. So the swaps get a new workspace
     # with the best support so far.
-    hinge = start.hinge
+    workspace = start.workspace
     if best.size() >= MESSAGE_PASSING_FROM:
-        messages = pass_messages(
-            start.hinge, best.size(), settings.seed, spent=start.n_greedy_steps
+        message_events = pass_messages(
+            start.workspace, best.size(), settings.seed, earlier_iterations=start.n_greedy_steps
         )
-        yield from best.watch(messages)
-        hinge, _separates = start_from(problem, best.candidate)
+        yield from best.watch(message_events)
+        workspace, _separates = start_from(problem, best.candidate)
 
     # Step 4. The swaps end when the size is proven to be the minimum.
-    for event in best.watch(swap_from(problem, hinge, best.candidate, settings)):
+    for event in best.watch(swap_from(problem, workspace, best.candidate, settings)):
         yield event
         if best.is_minimal():
             return
@@ -288,7 +288,7 @@ def _search_inseparable(
     """
     yield start.candidate
     yield from search_fewest_errors(
-        problem, settings.budget, settings.seed, spent=start.n_greedy_steps
+        problem, settings.budget, settings.seed, earlier_iterations=start.n_greedy_steps
     )
 
 
@@ -298,14 +298,14 @@ class SeparatingStart(NamedTuple):
     Attributes
     ----------
     candidate : the rule on it.
-    hinge : the workspace, with the same support.
+    workspace : a fit on the same support (a `Hinge`).
     separates : whether it does; else nothing does.
     n_greedy_steps : variables that the greedy search has added. These are the iterations spent,
         whichever search the candidate is from.
     """
 
     candidate: Candidate
-    hinge: Hinge
+    workspace: Hinge
     separates: bool
     n_greedy_steps: int
 
@@ -316,11 +316,11 @@ def find_start(problem: Problem) -> SeparatingStart:
     The greedy search may fail although some support separates; the linear program never does. If
     nothing separates, the support at which the greedy search ended is returned.
     """
-    greedy_hinge, greedy_separates = fit_greedily(problem)
-    n_greedy_steps = greedy_hinge.n_selected
+    greedy_workspace, greedy_separates = fit_greedily(problem)
+    n_greedy_steps = greedy_workspace.n_selected
     greedy_start = SeparatingStart(
-        candidate=candidate_of(greedy_hinge, n_greedy_steps),
-        hinge=greedy_hinge,
+        candidate=candidate_of(greedy_workspace, n_greedy_steps),
+        workspace=greedy_workspace,
         separates=greedy_separates,
         n_greedy_steps=n_greedy_steps,
     )
@@ -333,10 +333,10 @@ def find_start(problem: Problem) -> SeparatingStart:
         return greedy_start
     # It does not matter whether the refit in the workspace separates, because the weights of the
     # linear program do.
-    l1_hinge, _refit_separates = start_from(problem, l1_start)
+    l1_workspace, _refit_separates = start_from(problem, l1_start)
     return SeparatingStart(
         candidate=l1_start,
-        hinge=l1_hinge,
+        workspace=l1_workspace,
         separates=True,
         n_greedy_steps=n_greedy_steps,
     )
@@ -369,31 +369,31 @@ class _BestSoFar:
 
 
 def pass_messages(
-    hinge: Hinge, n_selected: int, seed: int, spent: int
+    workspace: Hinge, n_selected: int, seed: int, earlier_iterations: int
 ) -> Iterator[Candidate | int]:
     """Search for fewer than `n_selected` variables by message passing.
 
     In tables of many samples message passing goes slowly, and more failures are allowed before it
     ends.
 
-    hinge : a workspace; its support is changed.
-    spent : iterations of searches before this one.
+    workspace : table, support and weights (a `Hinge`); its support is changed.
+    earlier_iterations : those of searches before this one.
     """
     max_failures = FAILURES_ALLOWED
-    if hinge.state.margins.size >= SLOWLY_FROM:
+    if workspace.state.margins.size >= SLOWLY_FROM:
         max_failures = FAILURES_ALLOWED_SLOWLY
-    return pass_down(hinge, n_selected, seed, max_failures, spent)
+    return pass_down(workspace, n_selected, seed, max_failures, earlier_iterations)
 
 
 def swap_from(
-    problem: Problem, hinge: Hinge, start: Candidate, settings: AutoSettings
+    problem: Problem, workspace: Hinge, start: Candidate, settings: AutoSettings
 ) -> Iterator[Candidate | int]:
     """Search for fewer variables by swaps, from a candidate.
 
     If the user has set a budget it is used up; with the default one the search ends early if it has
     no success for long.
 
-    hinge : a workspace that has the candidate's support.
+    workspace : a fit on the candidate's support (a `Hinge`).
     start : the candidate.
     """
     budget = settings.budget
@@ -401,7 +401,9 @@ def swap_from(
     if budget is None:
         budget = affordable_swaps(problem, start.support.size)
         patience = Patience(PATIENCE, PATIENCE_ABOVE_WANTED, settings.wanted)
-    return swap_down(hinge, budget, settings.seed, spent=start.iterations, patience=patience)
+    return swap_down(
+        workspace, budget, settings.seed, earlier_iterations=start.iterations, patience=patience
+    )
 
 
 def affordable_swaps(problem: Problem, n_variables: int) -> int:

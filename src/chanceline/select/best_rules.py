@@ -106,23 +106,23 @@ def store(best: Any, n_unpenalized: int, support: NDArray, weights: NDArray, siz
 
 
 @leaf_kernel()
-def note_rule(hinge: Any, best: Any) -> int:
+def note_rule(workspace: Any, best: Any) -> int:
     """Count the errors of the present rule, and store it if it is the best of its size so far.
 
-    hinge : a fitted `Hinge`, which holds the present rule.
+    workspace : the `Hinge` with the present rule: its support, weights and margins.
     best : the `BestRules` so far, one for each number of variables; changed.
 
     Returns
     -------
     The number of errors.
     """
-    n_columns = hinge.state.n_used[0]  # of the rule
-    n_unpenalized = hinge.data.n_unpenalized  # columns that are no variables (the intercept)
+    n_columns = workspace.state.n_used[0]  # of the rule
+    n_unpenalized = workspace.data.n_unpenalized  # columns that are no variables (the intercept)
     n_variables = n_columns - n_unpenalized
     fewest_errors = best.errors  # index: number of variables
     first_columns = best.supports[:, 0]  # same index; −1 where there is no rule yet
 
-    errors = count_errors(hinge.state.margins)
+    errors = count_errors(workspace.state.margins)
     # Rules without variables are not stored, and there is no room for rules that are too large.
     is_stored_size = 1 <= n_variables < fewest_errors.size
     if is_stored_size:
@@ -132,38 +132,38 @@ def note_rule(hinge: Any, best: Any) -> int:
             store(
                 best,
                 n_unpenalized,
-                support=hinge.state.support,
-                weights=hinge.state.weights,
+                support=workspace.state.support,
+                weights=workspace.state.weights,
                 size=n_columns,
             )
     return errors
 
 
 @leaf_kernel()
-def is_near_best(hinge: Any, best: Any, errors: int, descent_gap: int) -> bool:
+def is_near_best(workspace: Any, best: Any, errors: int, descent_gap: int) -> bool:
     """Whether the present rule makes at most `descent_gap` errors more than the best of its size.
 
     It is False for a rule without errors, which cannot be improved, and for sizes that are not
     stored.
 
-    hinge : the workspace with the present rule.
+    workspace : the `Hinge` with the present rule.
     best : the `BestRules` so far.
     errors : those of the present rule.
     """
-    n_variables = hinge.state.n_used[0] - hinge.data.n_unpenalized
+    n_variables = workspace.state.n_used[0] - workspace.data.n_unpenalized
     fewest_errors = best.errors  # by the number of variables
     is_stored_size = 1 <= n_variables < fewest_errors.size
     return is_stored_size and errors > 0 and errors <= fewest_errors[n_variables] + descent_gap
 
 
 @inner_kernel()
-def descend_and_note(hinge: Any, best: Any) -> int:
-    """Lower the errors of the present rule by line searches, and store the result if it is as good.
+def descend_and_note(workspace: Any, best: Any) -> int:
+    """Lower the errors of a rule by line searches, and store it if no rule of its size is better.
 
     The result replaces the best rule of its size even if both make equally many errors. So the next
     search from the best rule starts from another one of the equally good rules.
 
-    hinge : a fitted `Hinge`. Its own rule is not changed: the descent works on a copy.
+    workspace : the `Hinge` with the present rule, which stays the same: the descent changes a copy.
     best : the `BestRules` so far; changed. It must have a place for rules of this size, which
         `is_near_best` tests.
 
@@ -172,11 +172,11 @@ def descend_and_note(hinge: Any, best: Any) -> int:
     The number of errors after the descent.
     """
     # The present rule, and arrays for a copy of its weights and margins.
-    n_unpenalized = hinge.data.n_unpenalized
-    support = hinge.state.support
-    weights = hinge.state.weights
-    margins = hinge.state.margins
-    size = hinge.state.n_used[0]
+    n_unpenalized = workspace.data.n_unpenalized
+    support = workspace.state.support
+    weights = workspace.state.weights
+    margins = workspace.state.margins
+    size = workspace.state.n_used[0]
     n_variables = size - n_unpenalized
     fewest_errors = best.errors  # index: number of variables
     trial_weights = best.trial_weights
@@ -187,7 +187,7 @@ def descend_and_note(hinge: Any, best: Any) -> int:
         trial_weights[i] = weights[i]
     for sample in range(margins.size):
         trial_margins[sample] = margins[sample]
-    errors = descend(hinge, trial_weights, trial_margins, best.line)
+    errors = descend(workspace, trial_weights, trial_margins, best.line)
 
     if errors <= fewest_errors[n_variables]:
         fewest_errors[n_variables] = errors
@@ -197,7 +197,13 @@ def descend_and_note(hinge: Any, best: Any) -> int:
 
 @kernel()
 def refit_and_note(  # noqa: PLR0913
-    hinge: Any, best: Any, add: int, drop: int, n_trimmed: int, max_newton: int, descent_gap: int
+    workspace: Any,
+    best: Any,
+    add: int,
+    drop: int,
+    n_trimmed: int,
+    max_newton: int,
+    descent_gap: int,
 ) -> int:
     """Change the support by one column, refit, and store the rule if it is the best of its size.
 
@@ -206,7 +212,7 @@ def refit_and_note(  # noqa: PLR0913
 
     Parameters
     ----------
-    hinge : the workspace; changed.
+    workspace : the `Hinge` with the support and its fitted weights; changed.
     best : the `BestRules` so far; changed.
     add : index of a column to add, or −1.
     drop : place in the support of a column to remove, or −1.
@@ -220,21 +226,21 @@ def refit_and_note(  # noqa: PLR0913
     The number of errors, after the descent if there was one.
     """
     refit(
-        hinge,
+        workspace,
         add=add,
         drop=drop,
         max_errors=n_trimmed,  # a fit trims as many samples as it allows errors
         trim_noise=0.0,
         max_newton=max_newton,
     )
-    errors = note_rule(hinge, best)
-    if is_near_best(hinge, best, errors=errors, descent_gap=descent_gap):
-        errors = descend_and_note(hinge, best)
+    errors = note_rule(workspace, best)
+    if is_near_best(workspace, best, errors=errors, descent_gap=descent_gap):
+        errors = descend_and_note(workspace, best)
     return errors
 
 
 def try_change(  # noqa: PLR0913
-    hinge: Hinge,
+    workspace: Hinge,
     best: BestRules,
     *,
     add: int = -1,
@@ -249,7 +255,7 @@ def try_change(  # noqa: PLR0913
 
     Parameters
     ----------
-    hinge : the workspace; changed.
+    workspace : the `Hinge` with the support and its fitted weights; changed.
     best : the best rules so far, one for each number of variables; changed.
     add : index of a column to add, or −1.
     drop : place in the support of a column to remove, or −1.
@@ -263,7 +269,7 @@ def try_change(  # noqa: PLR0913
     The number of errors, after the descent if there was one.
     """
     errors = refit_and_note(
-        hinge,
+        workspace,
         best,
         add=add,
         drop=drop,
@@ -276,7 +282,7 @@ def try_change(  # noqa: PLR0913
 
 @kernel()
 def swap_and_note(  # noqa: PLR0913
-    hinge: Any,
+    workspace: Any,
     best: Any,
     size: int,
     max_swaps: int,
@@ -297,7 +303,7 @@ def swap_and_note(  # noqa: PLR0913
 
     Parameters
     ----------
-    hinge : a fitted `Hinge`; changed. Its `n_used` (number of columns in use) and `iteration`
+    workspace : a fitted `Hinge`; changed. Its `n_used` (number of columns in use) and `iteration`
         (number of the swap) are arrays of one entry, so that compiled functions can change them.
     best : the `BestRules` so far, one for each number of variables; changed.
     size : number of columns of the support, including the unpenalized ones (the intercept).
@@ -313,27 +319,28 @@ def swap_and_note(  # noqa: PLR0913
     -------
     The number of swaps done.
     """
-    n_used = hinge.state.n_used
-    iteration = hinge.state.iteration
+    n_used = workspace.state.n_used
+    iteration = workspace.state.iteration
     fewest_errors = best.errors  # index: number of variables
-    n_variables = size - hinge.data.n_unpenalized
-    n_trimmed = n_trimmed_at_first  # chosen at every addition, and kept for the removal after it
+    n_variables = size - workspace.data.n_unpenalized
+    n_trimmed = n_trimmed_at_first  # set at every addition, and kept for the removal after it
     for n_halves_done in range(2 * max_swaps):
         if n_used[0] <= size and fewest_errors[n_variables] <= target_errors:
             return n_halves_done // 2  # two halves are a swap
 
-        # Choose the column of this half of a swap, and how to fit after it.
+        # Choose the column of this half of a swap, and how to fit after it. (If there are too many
+        # columns, one is removed.)
         is_removal = n_used[0] > size
         add = NONE
         drop = NONE
         if is_removal:
-            drop = choose_removal(hinge)
+            drop = choose_removal(workspace)
             noise = 0.0
             max_newton = SWAP_FIT_STEPS
         else:
             iteration[0] += 1
-            find_gradient(hinge)
-            add = choose_addition(hinge)
+            find_gradient(workspace)
+            add = choose_addition(workspace)
             if add == NONE:
                 break
             # Aim at one error fewer than the best rule makes. (The best rule has at least one
@@ -344,21 +351,21 @@ def swap_and_note(  # noqa: PLR0913
             max_newton = ADDITION_FIT_STEPS
 
         refit(
-            hinge,
+            workspace,
             add=add,
             drop=drop,
             max_errors=n_trimmed,  # a fit trims as many samples as it allows errors
             trim_noise=noise,
             max_newton=max_newton,
         )
-        errors = note_rule(hinge, best)
-        if is_removal and is_near_best(hinge, best, errors=errors, descent_gap=descent_gap):
-            descend_and_note(hinge, best)
-    return max_swaps
+        errors = note_rule(workspace, best)
+        if is_removal and is_near_best(workspace, best, errors=errors, descent_gap=descent_gap):
+            descend_and_note(workspace, best)
+    return max_swaps  # also if there is no column to add: more swaps would not help
 
 
 def swap_for_errors(  # noqa: PLR0913
-    hinge: Hinge,
+    workspace: Hinge,
     best: BestRules,
     *,
     size: int,
@@ -376,7 +383,7 @@ def swap_for_errors(  # noqa: PLR0913
 
     Parameters
     ----------
-    hinge : a fitted workspace; changed.
+    workspace : the `Hinge` with the support and its fitted weights; changed.
     best : the best rules so far; changed.
     size : number of columns of the support, including the unpenalized ones. If nonnegative columns
         have left the support, additions fill it up.
@@ -397,7 +404,7 @@ def swap_for_errors(  # noqa: PLR0913
     to add.
     """
     n_swaps = swap_and_note(
-        hinge,
+        workspace,
         best,
         size=size,
         max_swaps=max_swaps,

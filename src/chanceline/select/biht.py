@@ -116,17 +116,17 @@ def plain_loop(
     rows = np.ascontiguousarray(columns.T)
     tau = STEP_TIMES_SAMPLES / n_samples
 
-    weights = state.weights
+    scaled_weights = state.weights
     iterations = state.iterations
-    # The change of an iteration is |Δw|/N. As `weights` is w/τ, a factor τ comes in.
+    # The change of an iteration is |Δw|/N. As `scaled_weights` is w/τ, a factor τ comes in.
     change = state.change
     while change > MIN_CHANGE and iterations <= max_iterations:
         iterations += 1
-        weights_before = weights
-        moved = gradient_step(columns, rows, weights_before)
-        weights = hard_threshold(moved, n_nonzero, is_fixed)
-        change = tau * float(np.linalg.norm(weights - weights_before)) / n_features
-    return LoopState(weights, iterations, change)
+        scaled_weights_before = scaled_weights
+        scaled_weights_after_step = gradient_step(columns, rows, scaled_weights_before)
+        scaled_weights = hard_threshold(scaled_weights_after_step, n_nonzero, is_fixed)
+        change = tau * float(np.linalg.norm(scaled_weights - scaled_weights_before)) / n_features
+    return LoopState(scaled_weights, iterations, change)
 
 
 def greedy_biht_plain(
@@ -503,8 +503,8 @@ def run_biht(
     fewest_errors = problem.n_samples + 1  # more than any weights make
     iterations = 0
     for iterations in range(1, max_iterations + 1):
-        moved = gradient_step(columns, rows, weights)
-        weights = hard_threshold(moved, n_nonzero, is_fixed)
+        weights_after_step = gradient_step(columns, rows, weights)
+        weights = hard_threshold(weights_after_step, n_nonzero, is_fixed)
 
         # Keep the best weights so far; no weights are better than those without errors.
         errors = int(np.count_nonzero(rows @ weights <= 0.0))

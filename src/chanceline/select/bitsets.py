@@ -61,18 +61,23 @@ def bit_of(j: int) -> Any:
 
 @leaf_kernel()
 def bits_set(word: Any) -> Any:
-    """Count the bits set in a word of 64, by adding up neighbouring groups of bits in parallel."""
-    # Replace every pair of bits b₁ b₀ by the number of bits set in it: (2 b₁ + b₀) − b₁.
-    word -= (word >> np.uint64(1)) & EVERY_OTHER_BIT
+    """Count the bits set in a word of 64, by adding up neighbouring groups of bits in parallel.
 
-    # Add neighbouring pairs, then neighbouring groups of four: the number of every octet.
-    lower_pairs = word & EVERY_OTHER_PAIR
-    upper_pairs = (word >> np.uint64(2)) & EVERY_OTHER_PAIR
-    word = lower_pairs + upper_pairs
-    word = (word + (word >> np.uint64(4))) & EVERY_OTHER_FOUR
+    A word is divided into pairs, groups of four, and octets (groups of eight). Each group holds the
+    number of bits that are set in it, as a binary number.
+    """
+    # A pair of bits b₁ b₀ is the number 2 b₁ + b₀. So b₁ + b₀ is the pair less b₁.
+    upper_bits = (word >> np.uint64(1)) & EVERY_OTHER_BIT
+    pairs = word - upper_bits
 
-    # The highest octet of this product is the sum of all eight octets.
-    return np.int64((word * ONE_PER_OCTET) >> np.uint64(56))
+    # Add the two pairs of every four, then the two fours of every octet.
+    lower_pairs = pairs & EVERY_OTHER_PAIR
+    upper_pairs = (pairs >> np.uint64(2)) & EVERY_OTHER_PAIR
+    fours = lower_pairs + upper_pairs
+    octets = (fours + (fours >> np.uint64(4))) & EVERY_OTHER_FOUR
+
+    # Add the octets: the highest octet of this product is the sum of all eight.
+    return np.int64((octets * ONE_PER_OCTET) >> np.uint64(56))
 
 
 @leaf_kernel()

@@ -106,13 +106,14 @@ def rank_columns(problem: Problem, max_steps: int, errors_of_singles: NDArray[np
     """
     path = _greedy_path(problem, max_steps)
     best_singles = np.argsort(errors_of_singles, kind="stable")[:POOLED_SINGLES]
-    by_score = np.argsort(-path.scores, kind="stable")
-    with_repeats = np.concatenate([path.columns, best_singles, by_score])
+    columns_by_score = np.argsort(-path.scores, kind="stable")
+    order_with_repeats = np.concatenate([path.columns, best_singles, columns_by_score])
 
     # Keep only the first occurrence of each column.
-    _, first_places = np.unique(with_repeats, return_index=True)
+    _, first_places = np.unique(order_with_repeats, return_index=True)
+    order = order_with_repeats[np.sort(first_places)]
     return Ranking(
-        order=with_repeats[np.sort(first_places)],
+        order=order,
         path_length=path.columns.size,
         separates=path.separates,
     )
@@ -144,8 +145,8 @@ def _greedy_path(problem: Problem, max_steps: int) -> _GreedyPath:
     step is made. So no scaled copy of the whole table is needed.
     """
     max_steps = min(max_steps, problem.n_samples, problem.n_features)
-    hinge = _empty_workspace(problem, max_steps)
-    chosen: list[int] = []
+    workspace = _empty_workspace(problem, max_steps)
+    path_columns: list[int] = []
     scores = np.zeros(problem.n_features)
     slack = np.ones(problem.n_samples)  # without a column all margins are 0
     separates = False
@@ -153,20 +154,23 @@ def _greedy_path(problem: Problem, max_steps: int) -> _GreedyPath:
         # Score all columns, and choose the best one that is not on the path yet.
         products = slack_products(problem, slack)
         slack_norm = max(float(np.linalg.norm(slack)), SMALLEST_NORM)
-        np.maximum(scores, products / slack_norm, out=scores)
-        products[chosen] = -1.0  # below all others
-        best = int(np.argmax(products))
-        chosen.append(best)
+        scores_of_step = products / slack_norm
+        np.maximum(scores, scores_of_step, out=scores)
+        products[path_columns] = -1.0  # below all others
+        best_column = int(np.argmax(products))
+        path_columns.append(best_column)
 
         # Fill the workspace's column of this step, and add it to the support.
-        values = problem.rows(np.array([best]))[:, 0]
-        set_column(hinge, step, values, is_nonnegative=bool(problem.nonnegative[best]))
-        separates = fit(hinge, add=step, max_newton=SWAP_FIT_STEPS)
+        values = problem.rows(np.array([best_column]))[:, 0]
+        is_nonnegative = bool(problem.nonnegative[best_column])
+        set_column(workspace, step, values, is_nonnegative=is_nonnegative)
+        separates = fit(workspace, add=step, max_newton=SWAP_FIT_STEPS)
         if separates:
             break
         # `active` is 1.0 for samples of margin below 1, and 0.0 for the others.
-        slack = hinge.state.active * (1.0 - hinge.state.margins)
-    return _GreedyPath(columns=np.array(chosen, dtype=np.int64), scores=scores, separates=separates)
+        slack = workspace.state.active * (1.0 - workspace.state.margins)
+    columns = np.array(path_columns, dtype=np.int64)
+    return _GreedyPath(columns=columns, scores=scores, separates=separates)
 
 
 def _empty_workspace(problem: Problem, max_steps: int) -> Hinge:
@@ -198,15 +202,18 @@ def slack_products(problem: Problem, slack: Floats) -> Floats:
     where the sums are over samples: no scaled copy of X is needed. A negative product asks for a
     negative weight. For columns whose scaled weight must not be negative, 0 is returned then.
     """
-    labelled_slack = problem.y * slack
-    products = labelled_slack.astype(problem.X.dtype) @ problem.X
+    # Σ y r x_j for all columns j, in the precision of X.
+    labelled_slack = problem.y * slack  # y r
+    products_in_precision_of_X = labelled_slack.astype(problem.X.dtype) @ problem.X
 
     # If X is in single precision, products may overflow. Compute these again in doubles.
-    overflown = np.flatnonzero(~np.isfinite(products))
-    products = products.astype(float)
-    products[overflown] = labelled_slack @ problem.X[:, overflown].astype(float)
+    overflown_columns = np.flatnonzero(~np.isfinite(products_in_precision_of_X))
+    products_with_X = products_in_precision_of_X.astype(float)
+    values_in_doubles = problem.X[:, overflown_columns].astype(float)
+    products_with_X[overflown_columns] = labelled_slack @ values_in_doubles
 
-    centred_products = products - labelled_slack.sum() * problem.centre
+    # a_j·r
+    centred_products = products_with_X - labelled_slack.sum() * problem.centre
     products = centred_products / problem.scale
 
     # A column whose weight must not be positive has a negative scale. So its scaled weight must not

@@ -75,7 +75,7 @@ def count(
 
     # Walk over the supports to the end. The walk stops now and then (PAUSED), and where floating
     # point leaves a doubt (ASKED), which is decided exactly.
-    walk = make_walk(problem, size, counting=True)
+    walk = make_walk(problem, size, counts_supports=True)
     table = ExactTable(problem)
     event = PAUSED
     while event != EXHAUSTED:

@@ -105,7 +105,7 @@ def make_cut_scratch(order: int, n_words: int) -> CutScratch:
     )
 
 
-def can_cut(problem: Problem, size: int, limits: CutLimits = DEFAULT_LIMITS) -> bool:
+def pattern_cuts_help(problem: Problem, size: int, limits: CutLimits = DEFAULT_LIMITS) -> bool:
     """Whether cuts of few patterns help to decide on supports of this size.
 
     A cut is a set of variables of which every separating support contains at least one. Cuts of a
@@ -154,9 +154,9 @@ def arranged_cuts(
 
 
 def smallest_cuts(
-    problem: Problem, sixes: bool, max_cuts: int = DEFAULT_LIMITS.max_cuts
+    problem: Problem, with_sixes: bool, max_cuts: int = DEFAULT_LIMITS.max_cuts
 ) -> NDArray[np.bool_]:
-    """Return the smallest cuts made of two, four and, with `sixes`, six patterns, sorted by size.
+    """Return the smallest cuts made of two, four and, if wanted, six patterns, sorted by size.
 
     A cut is a set of variables of which every separating support contains at least one; its size is
     the number of these variables. There are far too many cuts to write all of them down. So they
@@ -165,7 +165,7 @@ def smallest_cuts(
 
     Parameters
     ----------
-    sixes : whether to use six patterns too, if there are not too many combinations of six.
+    with_sixes : whether to use six patterns too, if there are not too many combinations of six.
     max_cuts : the largest number of cuts.
 
     Returns
@@ -176,7 +176,7 @@ def smallest_cuts(
     patterns = pack_patterns(problem)
     n_words, n_patterns = patterns.negative.shape
     orders = [2, 4]  # how many patterns a cut is made of
-    if sixes and math.comb(n_patterns, 6) <= MAX_SIXES:
+    if with_sixes and math.comb(n_patterns, 6) <= MAX_SIXES:
         orders.append(6)
 
     # Count. For each order there is an array, whose entry s is the number of cuts with at most s
@@ -391,10 +391,10 @@ def fill_cut(patterns: Any, last: int, level: int, half: int, scratch: Any) -> i
         )
         # A count differs from half if one of its digits does. Half is at most 3: its digit four is
         # 0.
-        is_not_half = (one ^ half_ones) | (two ^ half_twos) | four
-        is_above = is_above_half(one, two, four, half_ones, half_twos)
-        is_left_out = patterns.nonnegative[w] & is_above
-        word = is_not_half & ~is_left_out
+        bits_not_half = (one ^ half_ones) | (two ^ half_twos) | four
+        bits_above_half = is_above_half(one, two, four, half_ones, half_twos)
+        bits_left_out = patterns.nonnegative[w] & bits_above_half
+        word = bits_not_half & ~bits_left_out
         scratch.cut[w] = word
         met_by_every_support |= word & patterns.always[w]
         size += bits_set(word)

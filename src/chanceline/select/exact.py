@@ -60,7 +60,12 @@ def run_exact(
 
     # The proof, for all sizes from the lower bound up to one below the best support.
     yield from prove(
-        problem, best, proof_budget, max_errors=errors, lower=lower_bound, max_decisions=decisions
+        problem,
+        best,
+        proof_budget,
+        max_errors=errors,
+        lower_bound=lower_bound,
+        max_decisions=decisions,
     )
 
 
@@ -70,7 +75,7 @@ def prove(  # noqa: PLR0913
     budget: int,
     *,
     max_errors: int = 0,
-    lower: int = 1,
+    lower_bound: int = 1,
     max_decisions: int = RATIONAL_DECISIONS,
 ) -> Iterator[Candidate | LowerBound | int]:
     """Rule out sizes of supports, by walks over all supports of a size, until the best is minimal.
@@ -84,7 +89,7 @@ def prove(  # noqa: PLR0913
     best : a support that suffices; None if none is known.
     budget : largest number of nodes of the walks.
     max_errors : number of samples that may be misclassified.
-    lower : a size for which it is known already that no smaller support suffices.
+    lower_bound : a size for which it is known already that no smaller support suffices.
     max_decisions : largest number of decisions in rational arithmetic, for every size.
 
     Yields
@@ -93,19 +98,19 @@ def prove(  # noqa: PLR0913
     between them the number of iterations spent.
     """
     # A support that suffices still suffices with one more variable. So if a size is ruled out, all
-    # smaller sizes are too. `refuted` is the largest size ruled out so far.
-    refuted = lower - 1
-    nodes = 0
+    # smaller sizes are too. `largest_refuted_size` is the largest size ruled out so far.
+    largest_refuted_size = lower_bound - 1
+    n_nodes = 0
     if best is not None:
         iterations = best.iterations  # of the search before the proof
-        smallest = best.support.size  # the smallest size known to suffice
+        smallest_known_size = best.support.size  # known to suffice
     else:
         iterations = 0
-        smallest = problem.n_features + 1  # no size is known to, not even all variables
+        smallest_known_size = problem.n_features + 1  # no size is known to, not even all variables
 
-    while refuted < smallest - 1:
-        size = _next_size(refuted, smallest)
-        no_support_known = smallest > problem.n_features
+    while largest_refuted_size < smallest_known_size - 1:
+        size = _next_size(largest_refuted_size, smallest_known_size)
+        no_support_known = smallest_known_size > problem.n_features
         if no_support_known and max_errors == 0:
             # First decide whether all variables together separate, which is quick: if they do not,
             # no support does.
@@ -116,33 +121,39 @@ def prove(  # noqa: PLR0913
             problem,
             size,
             max_errors,
-            budget=budget - nodes,
+            budget=budget - n_nodes,
             max_decisions=max_decisions,
-            spent=iterations + nodes,
+            earlier_iterations=iterations + n_nodes,
         )
-        nodes += last_step.nodes
+        n_nodes += last_step.nodes
 
         if last_step.verdict == FOUND:
-            smallest = size
+            smallest_known_size = size
             # The candidate has the weights of largest margin. If rounding makes these fail, the
             # step has another rule, which was found exactly; else its rule is None.
             candidate = max_margin_candidate(
-                problem, last_step.support, iterations + nodes, last_step.correct_samples
+                problem, last_step.support, iterations + n_nodes, last_step.correct_samples
             )
             yield candidate._replace(rule=last_step.rule)
         elif last_step.verdict == EXHAUSTED and last_step.undecided == 0:
-            refuted = size  # and all smaller sizes, even if they were skipped
-            yield LowerBound(smallest=size + 1, nodes=nodes, gap=last_step.gap)
+            largest_refuted_size = size  # and all smaller sizes, even if they were skipped
+            yield LowerBound(smallest=size + 1, nodes=n_nodes, gap=last_step.gap)
         else:
             return  # the budget is used up, or rounding leaves supports undecided
 
 
 def _walk_over_size(  # noqa: PLR0913
-    problem: Problem, size: int, max_errors: int, *, budget: int, max_decisions: int, spent: int
+    problem: Problem,
+    size: int,
+    max_errors: int,
+    *,
+    budget: int,
+    max_decisions: int,
+    earlier_iterations: int,
 ) -> Generator[int, None, Step]:
     """Walk over all supports of a size, until a verdict or for about `budget` nodes.
 
-    Yields the number of iterations after each step of the walk: those `spent` before, plus the
+    Yields the number of iterations after each step of the walk: the `earlier_iterations`, plus the
     nodes of this walk. Returns the last step, which has the verdict on the size, if there is one.
     """
     step: Step
@@ -153,7 +164,7 @@ def _walk_over_size(  # noqa: PLR0913
         chunk=min(NODES_A_CHUNK, budget),
         max_decisions=max_decisions,
     ):
-        yield spent + step.nodes
+        yield earlier_iterations + step.nodes
         if step.nodes >= budget:
             break
     return step  # there is at least one

@@ -48,18 +48,18 @@ def prove_singles(
     fewest_errors = min(int(errors_of_singles[best_column]), errors_of_none)
 
     # If the search has missed the best rule of one variable, find it now.
-    improved = list(points)
+    improved_points = list(points)
     if len(points) > 1 and points[1].errors > fewest_errors:
         rule = best_single_rule(problem, best_column)
         if rule is not None:
-            improved = _with_rule(points, rule, min_variables=1)
+            improved_points = _with_rule(points, rule, min_variables=1)
 
     # The rule of no variable, the majority class, is always exact.
-    marked = [replace(improved[0], proven=True)]
-    for point in improved[1:]:
+    marked_points = [replace(improved_points[0], proven=True)]
+    for point in improved_points[1:]:
         is_proven = point.k == 1 and point.errors == fewest_errors
-        marked.append(replace(point, proven=is_proven))
-    return marked
+        marked_points.append(replace(point, proven=is_proven))
+    return marked_points
 
 
 def prove_pairs(
@@ -79,8 +79,8 @@ def prove_pairs(
     """
     # There is no point of two variables if fewer variables make no errors, or if fewer variables
     # were asked for.
-    has_pair = len(points) > 2
-    if not has_pair:
+    has_point_of_pairs = len(points) > 2
+    if not has_point_of_pairs:
         return [replace(point, proven=point.proven or point.errors == 0) for point in points]
 
     # The pairs to search: all, that of the present point, or none.
@@ -93,20 +93,20 @@ def prove_pairs(
         pairs = combinations(range(problem.n_features), 2)
     elif len(found_support) == 2 and work_per_pair <= MAX_PLANE_WORK:
         pairs = [found_support]
-    searched = best_rule_on_pairs(problem, pairs)
+    search_result = best_rule_on_pairs(problem, pairs)
 
     # The rule of two variables may also improve the points of more variables.
-    improved = list(points)
-    if searched.rule is not None:
-        improved = _with_rule(points, searched.rule, min_variables=2)
+    improved_points = list(points)
+    if search_result.rule is not None:
+        improved_points = _with_rule(points, search_result.rule, min_variables=2)
 
     # If all pairs were searched, no pair makes fewer errors than their lower bound.
-    marked = []
-    for point in improved:
-        is_proven_pair = point.k == 2 and searches_all and searched.lower_bound >= point.errors
+    marked_points = []
+    for point in improved_points:
+        is_proven_pair = point.k == 2 and searches_all and search_result.lower_bound >= point.errors
         is_proven = point.proven or is_proven_pair or point.errors == 0
-        marked.append(replace(point, proven=is_proven))
-    return marked
+        marked_points.append(replace(point, proven=is_proven))
+    return marked_points
 
 
 def _with_rule(points: Sequence[FrontPoint], rule: Rule, min_variables: int) -> list[FrontPoint]:
@@ -115,13 +115,13 @@ def _with_rule(points: Sequence[FrontPoint], rule: Rule, min_variables: int) -> 
     Points of fewer than `min_variables` variables stay as they are. The front ends at its first
     point without errors, so all further points are dropped.
     """
-    improved = []
+    improved_points = []
     for point in points:
         is_better = point.k >= min_variables and rule.errors < point.errors
         if is_better:
-            improved.append(FrontPoint(k=point.k, errors=rule.errors, rule=rule))
+            improved_points.append(FrontPoint(k=point.k, errors=rule.errors, rule=rule))
         else:
-            improved.append(point)
-        if improved[-1].errors == 0:
+            improved_points.append(point)
+        if improved_points[-1].errors == 0:
             break
-    return improved
+    return improved_points

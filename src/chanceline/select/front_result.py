@@ -98,9 +98,11 @@ class Front(Result):
             "  k  errors  variables (*: proven, no rule on so many makes fewer)",
         ]
         for point in self.points:
-            names = listed([visible(name) for name in self.features(point)], SHOWN_FEATURES)
+            visible_names = [visible(name) for name in self.features(point)]
+            shown_names = listed(visible_names, SHOWN_FEATURES)
             star = "*" if point.proven else " "
-            lines.append(f"{point.k:3d}  {point.errors:6d}{star} {names}".rstrip())
+            line = f"{point.k:3d}  {point.errors:6d}{star} {shown_names}"
+            lines.append(line.rstrip())  # without variables the names are empty
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:

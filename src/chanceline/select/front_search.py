@@ -109,9 +109,9 @@ def default_front_swaps(problem: Problem, max_variables: int) -> int:
 
     # The total work, and how many swaps it allows. Among thousands of columns there are more good
     # supports, and they are harder to find, so there is extra work.
-    work = FRONT_WORK * (1 + EXTRA_WORK * min(1.0, n_columns / MANY_COLUMNS))
+    total_work = FRONT_WORK * (1 + EXTRA_WORK * min(1.0, n_columns / MANY_COLUMNS))
     sizes_factor = math.sqrt(max(max_variables, 1) / REFERENCE_VARIABLES)
-    n_affordable = int(work / work_per_swap * sizes_factor)
+    n_affordable = int(total_work / work_per_swap * sizes_factor)
 
     # A few swaps for every support are enough.
     n_supports = sum(math.comb(problem.n_features, k) for k in range(1, max_variables + 1))
@@ -120,29 +120,32 @@ def default_front_swaps(problem: Problem, max_variables: int) -> int:
 
 
 def search_fewest_errors(
-    problem: Problem, budget: int | None, seed: int, *, spent: int, max_errors: int = 0
+    problem: Problem, budget: int | None, seed: int, *, earlier_iterations: int, max_errors: int = 0
 ) -> Iterator[Candidate | int]:
     """Search for the rule of fewest errors, after another search found none that is good enough.
 
-    The best rules of 0, 1, … variables are searched. Yields the number of iterations (`spent` and
-    those of this search) as it goes. At the end it yields one candidate: the rule of fewest
-    variables with at most `max_errors` errors; or, if there is none, that with the fewest errors.
+    The best rules of 0, 1, … variables are searched. Yields the number of iterations
+    (`earlier_iterations` and those of this search) as it goes. At the end it yields one candidate:
+    the rule of fewest variables with at most `max_errors` errors; or, if there is none, that with
+    the fewest errors.
 
     budget : number of swaps; None for `default_front_swaps`.
-    spent : iterations of the search before this one.
+    earlier_iterations : those of the search before this one.
     """
     search = FrontSearch(problem, min(problem.n_features, MAX_FRONT_VARIABLES), seed)
     if budget is None:
         budget = default_front_swaps(problem, search.max_variables)
     for n_swaps in search.run(budget):
-        yield spent + n_swaps
+        yield earlier_iterations + n_swaps
 
     # The candidate is that of the first size with at most `goal` errors: the number allowed, or,
     # if all sizes make more errors, the fewest of all sizes.
     errors = search.best.errors[: search.max_variables + 1]
     goal = max(max_errors, int(errors.min()))
     n_variables = int(np.flatnonzero(errors <= goal)[0])
-    yield search.best.candidate(n_variables, problem.n_unpenalized, spent + search.n_swaps)
+    yield search.best.candidate(
+        n_variables, problem.n_unpenalized, earlier_iterations + search.n_swaps
+    )
 
 
 class FrontSearch:
@@ -152,7 +155,7 @@ class FrontSearch:
     ----------
     problem : the table.
     max_variables : the largest size.
-    hinge : the fit, and its present support.
+    workspace : the fit, and its present support.
     best : the best rules so far, with one size more than wanted: a swap adds before it drops.
     last_variables : (number of variables k, `trim_share`) → the variables, (k,), with which the
         last visit to this size with this share ended.
@@ -163,7 +166,7 @@ class FrontSearch:
         """Allocate the workspace and the best rules; no rule is known yet."""
         self.problem = problem
         self.max_variables = max_variables
-        self.hinge = make_hinge(
+        self.workspace = make_hinge(
             problem.columns,
             capacity=max_variables + SPARE_PLACES + problem.n_unpenalized,
             n_unpenalized=problem.n_unpenalized,
@@ -240,7 +243,8 @@ class FrontSearch:
             if best_rule.errors == 0:
                 break
             # If k variables are not better than fewer, point k has the rule of fewer variables.
-            is_promising = self.best.errors[k] < best_rule.errors
+            errors_with_tolerance = self.best.errors[k]
+            is_promising = errors_with_tolerance < best_rule.errors
             if is_promising:
                 rule = self._rule(k, problem, pool)
                 if rule.errors < best_rule.errors:
@@ -265,13 +269,13 @@ class FrontSearch:
 
     def _try_singles(self) -> None:
         """Enter the best rules on one variable, as the line searches found them."""
-        rules = search_singles(self.problem, self.hinge.state.random)
+        rules = search_singles(self.problem, self.workspace.state.random)
         for column in np.argsort(rules.errors, kind="stable")[:SINGLES_TRIED]:
             weights = rules.weights[[column]]
             if self.problem.intercept:
                 weights = np.append(rules.constants[column], weights)
             self._set_variables(np.array([column]), weights)
-            try_change(self.hinge, self.best, max_newton=NO_NEWTON_STEPS)
+            try_change(self.workspace, self.best, max_newton=NO_NEWTON_STEPS)
 
     def _try_pairs(self) -> None:
         """Try promising pairs of variables, with both kinds of loss."""
@@ -289,7 +293,7 @@ class FrontSearch:
         self._set_variables(np.zeros(0, dtype=np.int64))
         self._fit(0, trim_share)
         for k in range(1, self.max_variables + 2):
-            scores = screening_scores(self.hinge)
+            scores = screening_scores(self.workspace)
             # Scores of columns that cannot enter are −1.
             if scores.max() < 0:
                 return
@@ -314,9 +318,9 @@ class FrontSearch:
 
             swaps_before_round = self.n_swaps
             for k in sizes:
-                swaps_left = n_swaps_at_end - self.n_swaps
-                if swaps_left > 0:
-                    self._swap_at_size(k, visit, min(SWAPS_PER_VISIT, swaps_left))
+                n_swaps_to_grant = n_swaps_at_end - self.n_swaps
+                if n_swaps_to_grant > 0:
+                    self._swap_at_size(k, visit, min(SWAPS_PER_VISIT, n_swaps_to_grant))
                     yield self.n_swaps
             # If no visit took swaps, further rounds will not either: the budget is spent, no size
             # has anything to win, or no size has a support to start from.
@@ -347,10 +351,10 @@ class FrontSearch:
         max_swaps : number of swaps granted. All of them are added to `self.n_swaps`, even if the
             swaps end early.
         """
-        hinge = self.hinge
+        workspace = self.workspace
         # Swaps make columns tabu for a while. At the beginning of a visit no column is tabu.
-        hinge.state.tabu_until[:] = 0
-        hinge.state.iteration[0] = 0
+        workspace.state.tabu_until[:] = 0
+        workspace.state.iteration[0] = 0
 
         # Load the support to start from. That may improve the best rule of k variables, so the
         # descent gap, which depends on its errors, is computed before.
@@ -360,15 +364,15 @@ class FrontSearch:
         # If no column could be added the support is too small, and there is nothing to swap. With
         # prescribed signs it may also be too small because columns have left it for their sign;
         # then the swaps fill it up again.
-        has_start = hinge.n_selected == k or self.problem.signs is not None
+        has_start = workspace.n_selected == k or self.problem.signs is not None
         if not has_start:
             return
 
         # Fit the start itself, then swap. Both store good rules in `self.best`.
         n_trimmed = self._errors_to_trim(k, visit.trim_share)
-        try_change(hinge, self.best, n_trimmed=n_trimmed, descent_gap=descent_gap)
+        try_change(workspace, self.best, n_trimmed=n_trimmed, descent_gap=descent_gap)
         swap_for_errors(
-            hinge,
+            workspace,
             self.best,
             size=k + self.problem.n_unpenalized,
             max_swaps=max_swaps,
@@ -379,7 +383,7 @@ class FrontSearch:
         self.n_swaps += max_swaps
 
         # Remember the variables: a later visit with the same `trim_share` may start from them.
-        variables = hinge.support[self.problem.n_unpenalized :].copy()
+        variables = workspace.support[self.problem.n_unpenalized :].copy()
         self.last_variables[k, visit.trim_share] = variables
 
     def _descent_gap(self, k: int, visit: Visit) -> int:
@@ -443,7 +447,7 @@ class FrontSearch:
         """
         n_features = self.problem.n_features
         intercept = np.arange(n_features, n_features + self.problem.n_unpenalized)
-        set_support(self.hinge, np.concatenate([intercept, variables]), weights)
+        set_support(self.workspace, np.concatenate([intercept, variables]), weights)
 
     def _load_best(self, k: int) -> None:
         """Load the best rule of k variables, or of fewer where signs left none of k.
@@ -453,7 +457,7 @@ class FrontSearch:
         while not self._has_rule(k):
             k -= 1
         size = k + self.problem.n_unpenalized
-        set_support(self.hinge, self.best.supports[k, :size], self.best.weights[k, :size])
+        set_support(self.workspace, self.best.supports[k, :size], self.best.weights[k, :size])
 
     def _errors_to_trim(self, k: int, trim_share: float) -> int:
         """This share of one error fewer than the best rule of k variables makes."""
@@ -465,7 +469,7 @@ class FrontSearch:
         `add` is a column and `drop` a place in the support; −1: none. Returns the errors.
         """
         return try_change(
-            self.hinge,
+            self.workspace,
             self.best,
             add=add,
             drop=drop,
@@ -476,7 +480,7 @@ class FrontSearch:
     def _change_without_fit(self, add: int = -1, drop: int = -1) -> None:
         """Take a column in, or out by its place in the support; weights are not fitted again."""
         try_change(
-            self.hinge,
+            self.workspace,
             self.best,
             add=add,
             drop=drop,
@@ -536,10 +540,10 @@ class FrontSearch:
         """
         self._load_best(k)
         self._fit(k + 1)
-        scores = screening_scores(self.hinge)
+        scores = screening_scores(self.workspace)
         n_tried = min(ADDITIONS_TRIED, int(np.count_nonzero(scores >= 0)))
         return np.argsort(-scores, kind="stable")[:n_tried]
 
     def _is_in_support(self, column: int) -> bool:
         """Whether the workspace has this column in its present support."""
-        return bool(self.hinge.state.position[column] >= 0)
+        return bool(self.workspace.state.position[column] >= 0)

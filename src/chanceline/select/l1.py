@@ -56,15 +56,17 @@ def l1_weights(
     objective = np.concatenate([costs, costs, np.zeros(2 * n_unpenalized)])
 
     # A weight that must not be negative has no negative part: the upper bound of w⁻ is 0.
-    upper_of_positive = np.full(n_columns, np.inf)
-    upper_of_negative = np.where(problem.nonnegative[columns], 0.0, np.inf)
+    upper_of_positive_parts = np.full(n_columns, np.inf)
+    upper_of_negative_parts = np.where(problem.nonnegative[columns], 0.0, np.inf)
     upper_of_intercept = np.full(2 * n_unpenalized, np.inf)
-    upper = np.concatenate([upper_of_positive, upper_of_negative, upper_of_intercept])
+    upper_bounds = np.concatenate(
+        [upper_of_positive_parts, upper_of_negative_parts, upper_of_intercept]
+    )
     result = linprog(
         objective,
         A_ub=-constraints,
         b_ub=-np.ones(problem.n_samples),
-        bounds=[(0.0, bound) for bound in upper],
+        bounds=[(0.0, upper_bound) for upper_bound in upper_bounds],
         method="highs",
     )
     # The objective is bounded from below. So if there is no solution, no weights meet the
@@ -73,12 +75,14 @@ def l1_weights(
         return None
 
     # w = w⁺ − w⁻, and b = b⁺ − b⁻.
-    positive, negative = result.x[: 2 * n_columns].reshape(2, n_columns)
-    bias_positive, bias_negative = result.x[2 * n_columns :].reshape(2, n_unpenalized)
-    return np.append(positive - negative, bias_positive - bias_negative)
+    parts_of_weights = result.x[: 2 * n_columns].reshape(2, n_columns)
+    parts_of_bias = result.x[2 * n_columns :].reshape(2, n_unpenalized)
+    weights = parts_of_weights[0] - parts_of_weights[1]
+    bias = parts_of_bias[0] - parts_of_bias[1]  # (1,), or (0,) without an intercept
+    return np.append(weights, bias)
 
 
-def candidate_of_nonzero(
+def candidate_of_nonzero_weights(
     problem: Problem,
     columns: NDArray[np.int64],
     weights: NDArray[np.float64],
@@ -92,16 +96,17 @@ def candidate_of_nonzero(
     weights : (k [+ 1],) their weights, followed by that of the intercept if there is one.
     iterations : the effort so far.
     """
-    slopes = weights[: columns.size]
+    weights_of_columns = weights[: columns.size]
     # If all weights are zero, SMALLEST_SCALE stands for the largest one.
-    largest = max(SMALLEST_SCALE, float(np.abs(slopes).max(initial=0.0)))
-    is_used = np.abs(slopes) > RELATIVE_ZERO * largest
+    absolute_weights = np.abs(weights_of_columns)
+    largest = max(SMALLEST_SCALE, float(absolute_weights.max(initial=0.0)))
+    is_used = absolute_weights > RELATIVE_ZERO * largest
     constant = 0.0
     if problem.intercept:
         constant = float(weights[-1])
     return Candidate(
         support=columns[is_used],
-        weights=slopes[is_used],
+        weights=weights_of_columns[is_used],
         constant=constant,
         iterations=iterations,
     )
@@ -113,10 +118,10 @@ def l1_candidate(problem: Problem) -> Candidate | None:
     weights = l1_weights(problem, np.ones(columns.size), columns)
     if weights is None:
         return None
-    return candidate_of_nonzero(problem, columns, weights, iterations=1)
+    return candidate_of_nonzero_weights(problem, columns, weights, iterations=1)
 
 
-def drop_cheapest_possible(hinge: Hinge) -> bool:
+def drop_cheapest_unneeded(workspace: Hinge) -> bool:
     """Remove the cheapest variable that is not needed to separate; return whether there is one.
 
     Variables are tried in the order of their costs w_i² / [H⁻¹]_ii, where w_i is the weight and H⁻¹
@@ -124,19 +129,19 @@ def drop_cheapest_possible(hinge: Hinge) -> bool:
     if variable i is removed. If no variable can be removed, the support is as before. Unpenalized
     columns (the intercept) have the first places of the support and always stay.
 
-    hinge : a fitted workspace whose support separates; changed.
+    workspace : a fitted `Hinge` whose support separates; changed.
     """
-    n_unpenalized = hinge.data.n_unpenalized
-    support = hinge.support.copy()
-    weights = hinge.weights.copy()
-    inverse_diagonal = np.diag(hinge.state.inverse)[n_unpenalized : hinge.size]
+    n_unpenalized = workspace.data.n_unpenalized
+    support = workspace.support.copy()
+    weights = workspace.weights.copy()
+    inverse_diagonal = np.diag(workspace.state.inverse)[n_unpenalized : workspace.size]
     costs = weights[n_unpenalized:] ** 2 / inverse_diagonal
     places_by_cost = n_unpenalized + np.argsort(costs, kind="stable")
     for place in places_by_cost:
-        others_separate = fit(hinge, drop=int(place), max_newton=SWAP_FIT_STEPS)
+        others_separate = fit(workspace, drop=int(place), max_newton=SWAP_FIT_STEPS)
         if others_separate:
             return True
-        set_support(hinge, support, weights)  # restore the support, and try the next variable
+        set_support(workspace, support, weights)  # restore the support, and try the next variable
     return False
 
 
@@ -148,13 +153,13 @@ def eliminate(problem: Problem, start: Candidate, iterations: int) -> Iterator[C
     those spent before, and each removal is one more.
     """
     at_zero = start._replace(weights=np.zeros(start.support.size), constant=0.0)
-    hinge, separates = start_from(problem, at_zero)
+    workspace, separates = start_from(problem, at_zero)
     if not separates:
         return
-    yield candidate_of(hinge, iterations)
-    while hinge.n_selected > 1 and drop_cheapest_possible(hinge):
+    yield candidate_of(workspace, iterations)
+    while workspace.n_selected > 1 and drop_cheapest_unneeded(workspace):
         iterations += 1
-        yield candidate_of(hinge, iterations)
+        yield candidate_of(workspace, iterations)
 
 
 def run_l1(problem: Problem, budget: int | None, seed: int) -> Iterator[Candidate | int]:
@@ -191,7 +196,9 @@ def run_reweighted_l1(
         weights = l1_weights(problem, costs, best.support)
         if weights is None:
             break
-        current = candidate_of_nonzero(problem, best.support, weights, iterations=round_number)
+        current = candidate_of_nonzero_weights(
+            problem, best.support, weights, iterations=round_number
+        )
         if current.support.size >= best.support.size:
             break
         best = current

@@ -62,9 +62,10 @@ def count_errors(margins: NDArray) -> int:
         if abs(margins[sample]) > largest:
             largest = abs(margins[sample])
 
+    largest_rounding = MARGIN_ROUNDING * largest
     errors = 0
     for sample in range(margins.size):
-        if not margins[sample] > MARGIN_ROUNDING * largest:  # so that NaN is an error too
+        if not margins[sample] > largest_rounding:  # so that NaN is an error too
             errors += 1
     return errors
 
@@ -97,7 +98,7 @@ def find_breakpoints(margins: NDArray, direction: NDArray, line: Any) -> tuple[i
             steepest = abs(direction[sample])
 
     # The breakpoints, and the errors where t is below all of them.
-    n_breaks = ZERO
+    n_breaks = ZERO  # a 64-bit integer, as all counts of compiled functions
     errors = ZERO
     for sample in range(margins.size):
         slope = direction[sample]
@@ -241,7 +242,7 @@ def fewest_on_line(
 
 
 @leaf_kernel()
-def descend(hinge: Any, weights: NDArray, margins: NDArray, line: Any) -> int:
+def descend(workspace: Any, weights: NDArray, margins: NDArray, line: Any) -> int:
     """Lower the number of errors of a rule by exact line searches, one weight after the other.
 
     In every round each weight is changed once, to a value at which the errors are fewest, beginning
@@ -251,7 +252,7 @@ def descend(hinge: Any, weights: NDArray, margins: NDArray, line: Any) -> int:
 
     Parameters
     ----------
-    hinge : the workspace, for its support and random numbers; its own weights are not changed.
+    workspace : a `Hinge`, for its support and random numbers; its own weights are not changed.
     weights : (capacity,) weights of the columns in the support; changed.
     margins : (samples,) the margins of these weights; changed.
     line : `LineScratch` for as many samples; overwritten.
@@ -260,11 +261,11 @@ def descend(hinge: Any, weights: NDArray, margins: NDArray, line: Any) -> int:
     -------
     The number of errors left.
     """
-    columns = hinge.data.columns  # (columns, samples)
-    nonnegative = hinge.data.nonnegative  # (columns,)
-    support = hinge.state.support  # (capacity,); the first `size` places are in use
-    random = hinge.state.random
-    size = hinge.state.n_used[0]
+    columns = workspace.data.columns  # (columns, samples)
+    nonnegative = workspace.data.nonnegative  # (columns,)
+    support = workspace.state.support  # (capacity,); the first `size` places are in use
+    random = workspace.state.random
+    size = workspace.state.n_used[0]
 
     errors = count_errors(margins)
     n_idle = 0  # rounds in a row without fewer errors

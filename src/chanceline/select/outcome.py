@@ -172,7 +172,8 @@ class SearchOutcome(Rule):
         gap_text = ""
         if self.proven_gap > 0.0:
             # Round up, as a gap that is rounded down would claim more than is proven.
-            rounded_up = Context(prec=2, rounding=ROUND_CEILING).create_decimal(self.proven_gap)
+            two_digits_up = Context(prec=2, rounding=ROUND_CEILING)
+            rounded_up = two_digits_up.create_decimal(self.proven_gap)
             gap_text = f" up to a gap of {float(rounded_up):.2g}"
 
         if self.minimum_proven:
@@ -213,7 +214,8 @@ class SearchOutcome(Rule):
     def __str__(self) -> str:
         """Three lines: the summary, the names of the variables, and how they were found."""
         names = self.features or [str(j) for j in self.support]
-        shown_names = listed([visible(name) for name in names], SHOWN_FEATURES)
+        visible_names = [visible(name) for name in names]
+        shown_names = listed(visible_names, SHOWN_FEATURES)
         effort = f"{self.iterations} iterations"
         if self.proof_size:
             effort += f", a proof of {self.proof_size} nodes"

@@ -22,31 +22,33 @@ def screen_pairs(problem: Problem, count: int) -> NDArray[np.int64]:
     the table has more than MAX_PAIRS pairs, none is returned.
     """
     n_features = problem.n_features
-    if n_features < 2 or n_features * (n_features - 1) // 2 > MAX_PAIRS:
+    n_all_pairs = n_features * (n_features - 1) // 2
+    if n_features < 2 or n_all_pairs > MAX_PAIRS:
         return np.zeros((0, 2), dtype=np.int64)
 
     # Single precision is enough for a ranking.
-    unit, labels = _unit_columns(problem)  # (features, samples) and (samples,)
-    product = (unit @ labels).astype(np.float32)  # (features,) dot product with the labels
-    unit_float32 = unit.astype(np.float32)
-    best_gain = np.zeros(n_features, dtype=np.float32)
-    best_partner = np.zeros(n_features, dtype=np.int64)
-    for start in range(0, n_features, BLOCK_COLUMNS):
-        # The rows of `overlap` and `gains` are a block of variables i, from `start` on. The columns
-        # are all variables j from `start` on; `_gains` is 0 where j ≤ i.
-        block = slice(start, start + BLOCK_COLUMNS)
-        onwards = slice(start, n_features)
-        overlap = unit_float32[block] @ unit_float32[onwards].T
-        gains = _gains(product[block], product[onwards], overlap)
-        best_gain[block] = gains.max(axis=1)
-        best_partner[block] = start + gains.argmax(axis=1)
+    unit_columns, labels = _unit_columns(problem)  # (features, samples) and (samples,)
+    products_with_labels = (unit_columns @ labels).astype(np.float32)  # (features,)
+    unit_columns_float32 = unit_columns.astype(np.float32)
+    largest_gains = np.zeros(n_features, dtype=np.float32)
+    best_partners = np.zeros(n_features, dtype=np.int64)
+    for first_of_block in range(0, n_features, BLOCK_COLUMNS):
+        # The rows of `overlaps` and `gains` are a block of variables i, from `first_of_block` on.
+        # The columns are all variables j from `first_of_block` on; `_gains` is 0 where j ≤ i.
+        block = slice(first_of_block, first_of_block + BLOCK_COLUMNS)
+        from_block_on = slice(first_of_block, n_features)
+        overlaps = unit_columns_float32[block] @ unit_columns_float32[from_block_on].T
+        gains = _gains(products_with_labels[block], products_with_labels[from_block_on], overlaps)
+        largest_gains[block] = gains.max(axis=1)
+        best_partners[block] = first_of_block + gains.argmax(axis=1)
 
     # Take the variables i of largest gain. The last variable has no partner, so there are at most
     # n_features − 1 pairs.
     n_pairs = min(count, n_features - 1)
-    order = np.argsort(-best_gain, kind="stable")[:n_pairs]
-    pairs = np.column_stack([order, best_partner[order]])
-    return pairs[best_gain[order] > 0]
+    first_variables = np.argsort(-largest_gains, kind="stable")[:n_pairs]
+    pairs = np.column_stack([first_variables, best_partners[first_variables]])
+    has_gain = largest_gains[first_variables] > 0
+    return pairs[has_gain]
 
 
 def _gains(
@@ -68,10 +70,10 @@ def _gains(
     """
     c_i = product_of_rows[:, None]
     c_j = product_of_columns[None, :]
-    unexplained = 1 - overlap * overlap
-    is_pair = np.triu(unexplained > NEARLY_EQUAL, 1)  # above the diagonal
+    unexplained_share = 1 - overlap * overlap
+    is_pair = np.triu(unexplained_share > NEARLY_EQUAL, 1)  # above the diagonal
     gains = c_i**2 + c_j**2 - 2 * c_i * c_j * overlap
-    gains /= np.where(is_pair, unexplained, np.inf)  # 0 where it is no pair
+    gains /= np.where(is_pair, unexplained_share, np.inf)  # 0 where it is no pair
     return gains
 
 
@@ -81,11 +83,11 @@ def _unit_columns(problem: Problem) -> tuple[Floats, Floats]:
     Both are centred if the problem has an intercept. Constant columns become zero.
     """
     # Columns of the problem are y·x, with labels y = ±1: y·y·x = x.
-    unit = problem.columns[: problem.n_features] * problem.y
-    target = problem.y.copy()
+    unit_columns = problem.columns[: problem.n_features] * problem.y
+    labels = problem.y.copy()
     if problem.intercept:
-        unit -= unit.mean(axis=1, keepdims=True)
-        target -= target.mean()
-    length = np.linalg.norm(unit, axis=1, keepdims=True)
-    np.divide(unit, length, out=unit, where=length > 0)
-    return unit, target
+        unit_columns -= unit_columns.mean(axis=1, keepdims=True)
+        labels -= labels.mean()
+    lengths = np.linalg.norm(unit_columns, axis=1, keepdims=True)
+    np.divide(unit_columns, lengths, out=unit_columns, where=lengths > 0)
+    return unit_columns, labels

@@ -185,13 +185,13 @@ def next_pair(  # noqa: PLR0913
             # Products of small integers are exact.
             is_exact = is_whole[i] and is_whole[j]
             cone = EVERYTHING
-            for c in range(plus_sample.size):
-                x = values[i, plus_sample[c]]
-                y = values[j, plus_sample[c]]
-                if minus_sample[c] >= 0:
-                    x -= values[i, minus_sample[c]]
-                    y -= values[j, minus_sample[c]]
-                if c == 0:
+            for constraint in range(plus_sample.size):
+                x = values[i, plus_sample[constraint]]
+                y = values[j, plus_sample[constraint]]
+                if minus_sample[constraint] >= 0:
+                    x -= values[i, minus_sample[constraint]]
+                    y -= values[j, minus_sample[constraint]]
+                if constraint == 0:
                     cone = half_plane(x, y)
                 else:
                     cone = cut_cone(cone, x, y, is_exact)
@@ -251,18 +251,18 @@ def pair_constraints(problem: Problem) -> Constraints:
 
     # Constraint c pairs positive sample number c // n with negative sample number c % n, where n is
     # the number of negative samples.
-    positive = np.flatnonzero(problem.y > 0)
-    negative = np.flatnonzero(problem.y < 0)
-    n_constraints = positive.size * negative.size
+    positive_samples = np.flatnonzero(problem.y > 0)
+    negative_samples = np.flatnonzero(problem.y < 0)
+    n_constraints = positive_samples.size * negative_samples.size
     if n_constraints <= MAX_CONSTRAINTS:
-        chosen = generator.permutation(n_constraints)
+        pair_numbers = generator.permutation(n_constraints)
     else:
-        chosen = generator.integers(n_constraints, size=MAX_CONSTRAINTS)
+        pair_numbers = generator.integers(n_constraints, size=MAX_CONSTRAINTS)
     return Constraints(
         values,
         is_whole,
-        plus_sample=positive[chosen // negative.size],
-        minus_sample=negative[chosen % negative.size],
+        plus_sample=positive_samples[pair_numbers // negative_samples.size],
+        minus_sample=negative_samples[pair_numbers % negative_samples.size],
     )
 
 
@@ -343,22 +343,23 @@ def settle_pair(table: ExactTable, pair: NDArray[np.int64], max_decisions: int) 
     With it a rule that separates, if one is known in doubles.
     """
     problem = table.problem
-    margin = margin_on(problem, pair)
-    if margin.verdict == SEPARABLE:
-        weights, constant = problem.split(margin.weights)
+    largest_margin = margin_on(problem, pair)
+    if largest_margin.verdict == SEPARABLE:
+        weights, constant = problem.split(largest_margin.weights)
         rule = scaled_rule(problem, pair, weights, constant)
         if rule.separates:
             return SettledPair(SEPARABLE, rule)
         # A rule with errors decides nothing: its margins are as small as rounding errors.
-    if is_refuted(problem, pair, margin):
+    if is_refuted(problem, pair, largest_margin):
         return SettledPair(INSEPARABLE, None)
 
     # Rounding could matter: use rational arithmetic, if that is allowed and affordable.
+    n_columns = pair.size + problem.n_unpenalized
     if table.decisions >= max_decisions:
         return SettledPair(UNDECIDED, None)
-    if not is_affordable(pair.size + problem.n_unpenalized, problem.n_samples):
+    if not is_affordable(n_columns, problem.n_samples):
         return SettledPair(UNDECIDED, None)
-    exact = separating_rule(table, pair)
-    if exact.separable:
-        return SettledPair(SEPARABLE, exact.rule)
+    exact_decision = separating_rule(table, pair)
+    if exact_decision.separable:
+        return SettledPair(SEPARABLE, exact_decision.rule)
     return SettledPair(INSEPARABLE, None)

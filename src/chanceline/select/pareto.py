@@ -61,19 +61,21 @@ def front(  # noqa: PLR0913
     max_variables = min(max_features, problem.n_features)
     errors_of_singles = single_errors(problem)
 
-    # Search the whole table, or a pool of its columns; then `columns_of_table` says which.
-    table, columns_of_table = _table_to_search(problem, pool, max_variables, errors_of_singles)
+    # Search the whole table, or a pool of its columns; then `searched_columns` says which.
+    searched_problem, searched_columns = _table_to_search(
+        problem, pool, max_variables, errors_of_singles
+    )
     n_swaps_in_all = budget
     if n_swaps_in_all is None:
-        n_swaps_in_all = default_front_swaps(table, max_variables)
-    search = FrontSearch(table, max_variables, seed)
+        n_swaps_in_all = default_front_swaps(searched_problem, max_variables)
+    search = FrontSearch(searched_problem, max_variables, seed)
     for n_swaps in search.run(n_swaps_in_all):
         if progress is not None:
             progress(n_swaps, n_swaps_in_all)
 
     # Prove the points of one and two variables, on the whole table. All pairs are searched only
     # with the default budget: a user who sets one does not want to wait for them.
-    points = search.points(problem, columns_of_table)
+    points = search.points(problem, searched_columns)
     points = prove_singles(problem, points, errors_of_singles)
     points = prove_pairs(problem, points, all_pairs=budget is None)
     return Front(

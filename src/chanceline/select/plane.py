@@ -70,14 +70,14 @@ def _split_anywhere(points: Floats, y: Floats) -> Split:
     is_positive = y > 0
     places = _group_by_place(points, is_positive)
     # Begin with the split that a line far away from all places makes.
-    turned = _turn_about(
-        pivots=places.points, places=places, start=_majority_split(places), intercept=True
+    turn_result = _turn_about(
+        pivots=places.points, places=places, start_split=_majority_split(places), intercept=True
     )
-    called_positive = turned.best.is_positive[places.place_of_sample]  # (samples,)
+    called_positive = turn_result.best.is_positive[places.place_of_sample]  # (samples,)
     return Split(
-        errors=turned.best.errors,
+        errors=turn_result.best.errors,
         is_correct=called_positive == is_positive,
-        lower_bound=turned.lower_bound,
+        lower_bound=turn_result.lower_bound,
     )
 
 
@@ -94,23 +94,26 @@ def _split_through_origin(points: Floats, y: Floats) -> Split:
     places = _group_by_place(labelled_points, is_positive=np.ones(len(y), dtype=bool))
 
     # Begin with the worst split: no place lies on the positive side, so all samples are wrong.
-    start = _PlaceSplit(errors=len(y), is_positive=np.zeros(len(places.points), dtype=bool))
+    nothing_positive = np.zeros(len(places.points), dtype=bool)
+    start_split = _PlaceSplit(errors=len(y), is_positive=nothing_positive)
     origin = np.zeros((1, 2))
-    turned = _turn_about(pivots=origin, places=places, start=start, intercept=False)
+    turn_result = _turn_about(
+        pivots=origin, places=places, start_split=start_split, intercept=False
+    )
 
     # Samples at the origin lie on every line, so they are errors and must not be marked as correct.
-    called_positive = turned.best.is_positive[places.place_of_sample]  # (samples,)
+    called_positive = turn_result.best.is_positive[places.place_of_sample]  # (samples,)
     is_off_origin = np.any(labelled_points != 0, axis=1)
     return Split(
-        errors=turned.best.errors,
+        errors=turn_result.best.errors,
         is_correct=called_positive & is_off_origin,
-        lower_bound=turned.lower_bound,
+        lower_bound=turn_result.lower_bound,
     )
 
 
 def _turn_about(
-    pivots: Floats, places: _Places, start: _PlaceSplit, intercept: bool
-) -> _LinesTurned:
+    pivots: Floats, places: _Places, start_split: _PlaceSplit, intercept: bool
+) -> _TurnResult:
     """Turn lines about the pivots by half a circle; return the best split met, and a lower bound.
 
     A place is a point at which one or more samples lie. The errors of a line change only at angles
@@ -120,15 +123,15 @@ def _turn_about(
 
     pivots : (pivots, 2) the points to turn lines about.
     places : the places of all samples.
-    start : the best split known before.
+    start_split : the best split known before.
     intercept : without one the pivot is the origin, and samples there are errors.
     """
-    best = start
-    hidden = _HiddenSplits(places, fewest=best.errors)  # the fewest errors hidden splits may make
+    best = start_split
+    hidden_splits = _HiddenSplits(places, fewest=best.errors)
     # Many pivots at a time, but not so many that their tables of angles take too much memory.
     chunk_size = max(1, ANGLES_AT_ONCE // len(places.points))  # pivots at a time
-    for first in range(0, len(pivots), chunk_size):
-        pivot_chunk = pivots[first : first + chunk_size]
+    for first_pivot in range(0, len(pivots), chunk_size):
+        pivot_chunk = pivots[first_pivot : first_pivot + chunk_size]
         turn = _turn_lines(places, pivot_chunk, intercept)
 
         # The best split that the lines of this chunk meet, if it is better than `best`.
@@ -140,12 +143,12 @@ def _turn_about(
                 is_positive=turn.positive_places(position, places),
             )
 
-        # Update `hidden.fewest`. Only hidden splits with fewer errors than `best` matter.
-        hidden.lower_fewest(turn, pivot_chunk, fewest_seen=best.errors)
-    return _LinesTurned(best=best, lower_bound=min(hidden.fewest, best.errors))
+        # Update `hidden_splits.fewest`. Only hidden splits with fewer errors than `best` matter.
+        hidden_splits.lower_fewest(turn, pivot_chunk, fewest_seen=best.errors)
+    return _TurnResult(best=best, lower_bound=min(hidden_splits.fewest, best.errors))
 
 
-class _LinesTurned(NamedTuple):
+class _TurnResult(NamedTuple):
     """The best split that turning lines have met, and the errors that no line goes below."""
 
     best: _PlaceSplit

@@ -44,8 +44,8 @@ def separating_single(problem: Problem) -> int | None:
     """Find the first column that separates the classes by itself; None if there is none.
 
     The decision is exact, because values of X are only compared: with each other if there is an
-    intercept, else with zero. For every column, (features,), `rises` says whether a rule with a
-    positive weight separates, and `falls` the same for a negative weight.
+    intercept, else with zero. For every column, (features,), `rising_separates` says whether a rule
+    with a positive weight separates, and `falling_separates` the same for a negative weight.
     """
     X = problem.X
     y = problem.y
@@ -55,23 +55,23 @@ def separating_single(problem: Problem) -> int | None:
         if not has_both_classes:
             return 0
         # All values of one class must lie above those of the other.
-        positive = X[y > 0]
-        negative = X[y < 0]
-        rises = positive.min(axis=0) > negative.max(axis=0)
-        falls = positive.max(axis=0) < negative.min(axis=0)
+        positive_rows = X[y > 0]
+        negative_rows = X[y < 0]
+        rising_separates = positive_rows.min(axis=0) > negative_rows.max(axis=0)
+        falling_separates = positive_rows.max(axis=0) < negative_rows.min(axis=0)
     else:
-        labelled = X * y[:, None]
-        rises = (labelled > 0).all(axis=0)
-        falls = (labelled < 0).all(axis=0)
+        labelled_X = X * y[:, None]
+        rising_separates = (labelled_X > 0).all(axis=0)
+        falling_separates = (labelled_X < 0).all(axis=0)
 
     # If signs of the weights are prescribed, each is 1, −1 or 0 (free).
     if problem.signs is not None:
-        rises = rises & (problem.signs >= 0)
-        falls = falls & (problem.signs <= 0)
-    separating = np.flatnonzero(rises | falls)
-    if separating.size == 0:
+        rising_separates = rising_separates & (problem.signs >= 0)
+        falling_separates = falling_separates & (problem.signs <= 0)
+    separating_columns = np.flatnonzero(rising_separates | falling_separates)
+    if separating_columns.size == 0:
         return None
-    return int(separating[0])
+    return int(separating_columns[0])
 
 
 class SingleRules(NamedTuple):
@@ -111,7 +111,8 @@ def search_singles(problem: Problem, random: NDArray[np.uint64]) -> SingleRules:
     # Where searches start: pairs of the weight of the intercept and the margins m. The last column
     # of the problem, number n_features, is that of the intercept, y.
     if problem.intercept:
-        starts = [(1.0, columns[n_features]), (-1.0, -columns[n_features])]
+        intercept_column = columns[n_features]
+        starts = [(1.0, intercept_column), (-1.0, -intercept_column)]
     else:
         starts = [(0.0, np.zeros(problem.n_samples))]
 
@@ -124,7 +125,7 @@ def search_singles(problem: Problem, random: NDArray[np.uint64]) -> SingleRules:
             errors, weight = fewest_on_line(
                 margins,
                 direction=columns[j],
-                least_step=smallest_weight,
+                least_step=smallest_weight,  # from the weight 0, so that steps are weights
                 line=line,
                 random=random,
             )
@@ -139,27 +140,27 @@ def single_errors(problem: Problem, block_entries: int = BLOCK_ENTRIES) -> NDArr
     """Return the fewest errors of a rule on every single column, (features,), exactly.
 
     With an intercept the values of each column are sorted and every threshold is tried; without one
-    the threshold is zero. A `rising` rule has a positive weight and calls values above the
-    threshold positive; a `falling` rule has a negative weight. Columns are read in blocks of about
-    `block_entries` numbers, to save memory.
+    the threshold is zero. A rising rule has a positive weight and calls values above the threshold
+    positive; a falling rule has a negative weight and calls values below it positive. Columns are
+    read in blocks of about `block_entries` numbers, to save memory.
     """
     errors = np.zeros(problem.n_features, dtype=np.int64)
     for block in column_blocks(problem.X, block_entries):
         values = np.ascontiguousarray(problem.X[:, block].T)  # (columns, samples)
         if problem.intercept:
-            rising, falling = _errors_with_threshold(values, problem.y)
+            errors_of_rising, errors_of_falling = _errors_with_threshold(values, problem.y)
         else:
-            labelled = values * problem.y  # a rising rule is correct where this is positive
-            rising = np.count_nonzero(labelled <= 0, axis=1)
-            falling = np.count_nonzero(labelled >= 0, axis=1)
+            labelled_values = values * problem.y  # a rising rule is correct where this is positive
+            errors_of_rising = np.count_nonzero(labelled_values <= 0, axis=1)
+            errors_of_falling = np.count_nonzero(labelled_values >= 0, axis=1)
 
         # Take the better rule, or that of the prescribed sign: 1 or −1, while 0 is free.
-        fewest = np.minimum(rising, falling)
+        fewest_errors = np.minimum(errors_of_rising, errors_of_falling)
         if problem.signs is not None:
             signs = problem.signs[block]
-            fewest = np.where(signs > 0, rising, fewest)
-            fewest = np.where(signs < 0, falling, fewest)
-        errors[block] = fewest
+            fewest_errors = np.where(signs > 0, errors_of_rising, fewest_errors)
+            fewest_errors = np.where(signs < 0, errors_of_falling, fewest_errors)
+        errors[block] = fewest_errors
     return errors
 
 
@@ -189,9 +190,9 @@ def _errors_with_threshold(
     errors[:, 1:-1][is_tied] = errors_below_all
 
     # A falling rule is wrong exactly where the rising rule with the same threshold is correct.
-    rising = errors.min(axis=1)
-    falling = len(y) - errors.max(axis=1)
-    return rising, falling
+    errors_of_rising = errors.min(axis=1)
+    errors_of_falling = len(y) - errors.max(axis=1)
+    return errors_of_rising, errors_of_falling
 
 
 def best_single_rule(problem: Problem, column: int) -> Rule | None:
@@ -204,11 +205,15 @@ def best_single_rule(problem: Problem, column: int) -> Rule | None:
     if problem.signs is not None:
         sign = int(problem.signs[column])
     values = problem.X[:, column].astype(float)
-    samples = _samples_right(values, problem.y, intercept=problem.intercept, sign=sign)
+    samples = _correctly_classified_samples(
+        values, problem.y, intercept=problem.intercept, sign=sign
+    )
     return separating_rule(ExactTable(problem), np.array([column]), samples).rule
 
 
-def _samples_right(values: Floats, y: Floats, *, intercept: bool, sign: int) -> NDArray[np.int64]:
+def _correctly_classified_samples(
+    values: Floats, y: Floats, *, intercept: bool, sign: int
+) -> NDArray[np.int64]:
     """Return the indices of the samples that the best rule on one column classifies correctly.
 
     Of several rules with equally few errors, that with the widest gap at its threshold is taken.

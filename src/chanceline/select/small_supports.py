@@ -35,13 +35,13 @@ def sweep_small_supports(problem: Problem, best: Candidate, max_pairs: int) -> I
         return
 
     # One variable.
-    single = separating_single(problem)
-    if single is not None:
+    separating_column = separating_single(problem)
+    if separating_column is not None:
         candidate = exact_candidate(
             problem,
-            np.array([single]),
+            np.array([separating_column]),
             iterations=best.iterations,
-            rule=best_single_rule(problem, single),
+            rule=best_single_rule(problem, separating_column),
         )
         # If there is no candidate, the variable separates in rational arithmetic, but no rule with
         # weights in doubles does. Then no bound is yielded.
@@ -66,15 +66,15 @@ def _sweep_all_pairs(problem: Problem, iterations: int, nodes: int) -> Iterator[
     iterations : number spent before; the sweep adds none.
     nodes : size of the proof, the number of singles and pairs.
     """
-    for found in sweep_pairs(problem):
-        if isinstance(found, SeparatingPair):
+    for event in sweep_pairs(problem):
+        if isinstance(event, SeparatingPair):
             # The candidate has the weights of largest margin, which rounding may spoil. So it also
             # gets the rule of the sweep, which separates for certain.
-            candidate = max_margin_candidate(problem, found.support, iterations)
-            yield candidate._replace(rule=found.rule)
+            candidate = max_margin_candidate(problem, event.support, iterations)
+            yield candidate._replace(rule=event.rule)
             yield LowerBound(2, nodes=nodes)  # one variable is too few
             return
-        if found is PairSweep.NONE_SEPARATES:
+        if event is PairSweep.NONE_SEPARATES:
             yield LowerBound(3, nodes=nodes)  # two are too few
         else:
             yield iterations  # the sweep goes on

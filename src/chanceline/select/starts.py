@@ -45,17 +45,17 @@ def as_candidate(
     )
 
 
-def candidate_of(hinge: Hinge, iterations: int) -> Candidate:
+def candidate_of(workspace: Hinge, iterations: int) -> Candidate:
     """Make a candidate of a workspace's present support and weights."""
     return as_candidate(
-        hinge.support,
-        hinge.weights,
-        n_unpenalized=hinge.data.n_unpenalized,
+        workspace.support,
+        workspace.weights,
+        n_unpenalized=workspace.data.n_unpenalized,
         iterations=iterations,
     )
 
 
-def start_from(problem: Problem, start: Candidate) -> tuple[Hinge, bool]:
+def start_from(problem: Problem, candidate: Candidate) -> tuple[Hinge, bool]:
     """Make a workspace with the support of a candidate, and fit its weights.
 
     With an intercept the first column of a support in the workspace is that of the intercept, which
@@ -67,27 +67,27 @@ def start_from(problem: Problem, start: Candidate) -> tuple[Hinge, bool]:
     """
     n_unpenalized = problem.n_unpenalized  # 1 with an intercept, else 0
     unpenalized = np.arange(problem.n_features, problem.n_features + n_unpenalized)
-    support = np.concatenate([unpenalized, start.support])
-    weights = np.concatenate([np.full(n_unpenalized, start.constant), start.weights])
-    hinge = make_hinge(
+    support = np.concatenate([unpenalized, candidate.support])
+    weights = np.concatenate([np.full(n_unpenalized, candidate.constant), candidate.weights])
+    workspace = make_hinge(
         problem.columns,
         capacity=support.size + SPARE_PLACES,
         n_unpenalized=n_unpenalized,
         nonnegative=problem.nonnegative,
         relatives=problem.relatives,
     )
-    set_support(hinge, support, weights)
+    set_support(workspace, support, weights)
 
     # Fit, which also computes the margins. A Newton step may make a weight negative that must not
     # be; then its column leaves the support, although the candidate may need it. So if there are
     # such weights, the candidate's rule is kept as it is, by a fit without steps. (If all weights
     # are zero, there is no rule to keep.)
     max_newton = FULL_FIT_STEPS
-    if problem.nonnegative.any() and start.weights.any():
+    if problem.nonnegative.any() and candidate.weights.any():
         max_newton = 0
-    fit(hinge, max_newton=max_newton)
+    fit(workspace, max_newton=max_newton)
 
     # Here every positive margin counts. (The return value of `fit`, which is not used, demands that
     # margins are positive by more than rounding.)
-    separates = bool(hinge.state.margins.min() > 0.0)
-    return hinge, separates
+    separates = bool(workspace.state.margins.min() > 0.0)
+    return workspace, separates

@@ -263,7 +263,7 @@ def refute_by_conflicts(
         further_multipliers[pattern] = 0.0
 
     # The first conflict.
-    verdict = fit_flagged(fit, multipliers, early)
+    verdict = fit_flagged_patterns(fit, multipliers, early)
     if verdict != INSEPARABLE:
         return verdict
     mark_conflict(multipliers, fit.state.must_be_right, conflict)
@@ -272,7 +272,7 @@ def refute_by_conflicts(
 
     # Further conflicts, until there are too many, or the patterns that are left separate.
     while n_conflicts <= max_errors:
-        verdict = fit_flagged(fit, further_multipliers, early)
+        verdict = fit_flagged_patterns(fit, further_multipliers, early)
         if verdict != INSEPARABLE:
             return MUST_BRANCH
         remove_conflict(in_fit, further_multipliers)
@@ -302,7 +302,7 @@ def remove_conflict(in_fit: NDArray, multipliers: NDArray) -> None:
 
 
 @inner_kernel()
-def fit_flagged(fit: Any, multipliers: NDArray, early: bool) -> int:
+def fit_flagged_patterns(fit: Any, multipliers: NDArray, early: bool) -> int:
     """Decide whether the used columns separate some of the patterns, those flagged in `in_fit`.
 
     A hard-margin fit decides in floating point. If it finds no separating weights, it has found a
@@ -327,21 +327,21 @@ def fit_flagged(fit: Any, multipliers: NDArray, early: bool) -> int:
     n_used = fit.state.n_used[0]
 
     # Fill the rows of the hard margin: the patterns, then one row for each nonnegative weight.
-    n_in_fit = fill_patterns(fit, multipliers)
-    n_rows = fill_sign_rows(fit, n_in_fit)
+    n_pattern_rows = fill_patterns(fit, multipliers)
+    n_rows = fill_sign_rows(fit, n_pattern_rows)
 
     verdict = SEPARABLE  # if there is no pattern to fit
-    if n_in_fit > 0:
+    if n_pattern_rows > 0:
         verdict = hard_margin(
             rows=rows[:n_rows],
-            n_patterns=n_in_fit,
+            n_patterns=n_pattern_rows,
             weights=fit.state.weights[:n_used],
             multipliers=row_multipliers[:n_rows],
             early=early,
             passive=fit.scratch.passive,
         )
     if verdict == INSEPARABLE:
-        verdict = verdict_of_conflict(fit, n_in_fit, n_rows)
+        verdict = verdict_of_conflict(fit, n_pattern_rows, n_rows)
 
     # Copy the multipliers from the rows back to the patterns. The rows have the flagged patterns in
     # the same order.
@@ -355,7 +355,7 @@ def fit_flagged(fit: Any, multipliers: NDArray, early: bool) -> int:
 
 
 @inlined_kernel()
-def verdict_of_conflict(fit: Any, n_in_fit: int, n_rows: int) -> int:
+def verdict_of_conflict(fit: Any, n_pattern_rows: int, n_rows: int) -> int:
     """Return INSEPARABLE if a conflict is proven, or rounding is to be trusted; else UNDECIDED.
 
     A conflict of rows a_r is Σ_r λ_r a_r = 0 with multipliers λ ≥ 0, not all zero. If there is one,
@@ -364,19 +364,19 @@ def verdict_of_conflict(fit: Any, n_in_fit: int, n_rows: int) -> int:
 
     fit : the `SupportFit`. The first `n_rows` of `scratch.rows` are the a_r, and those of
         `scratch.row_multipliers` the λ_r.
-    n_in_fit : so many of the rows are patterns; the others, which come after them, are unit
+    n_pattern_rows : so many of the rows are patterns; the others, which come after them, are unit
         vectors for weights that must not be negative.
     """
     basis = fit.scratch.basis
     conflict = Conflict(
         rows=fit.scratch.rows[:n_rows],
         multipliers=fit.scratch.row_multipliers[:n_rows],
-        n_patterns=n_in_fit,
+        n_patterns=n_pattern_rows,
         n_columns=fit.state.n_used[0],
     )
     if conflict_is_certain(conflict, basis, fit.scratch.inverse):
         return INSEPARABLE
-    if is_integer_conflict(fit, n_in_fit):
+    if is_integer_conflict(fit, n_pattern_rows):
         return INSEPARABLE
     # There is no proof. `basis` is not needed any more: its first row serves as scratch.
     return trust_conflict(fit.state, conflict, column_sums=basis[0])
@@ -398,32 +398,32 @@ def fill_patterns(fit: Any, start: NDArray) -> int:
     in_fit = fit.scratch.in_fit
     rows = fit.scratch.rows
     row_multipliers = fit.scratch.row_multipliers
-    n_in_fit = ZERO  # a 64-bit integer, so that the compiled code has one type for all counts
+    n_pattern_rows = ZERO  # a 64-bit integer, so that the compiled code has one type for all counts
     for pattern in range(in_fit.size):
         if in_fit[pattern]:
-            row_multipliers[n_in_fit] = start[pattern]
+            row_multipliers[n_pattern_rows] = start[pattern]
             for i in range(n_used):
-                rows[n_in_fit, i] = columns[used[i], pattern]
-            n_in_fit += 1
-    return n_in_fit
+                rows[n_pattern_rows, i] = columns[used[i], pattern]
+            n_pattern_rows += 1
+    return n_pattern_rows
 
 
 @inlined_kernel()
-def fill_sign_rows(fit: Any, n_in_fit: int) -> int:
+def fill_sign_rows(fit: Any, n_pattern_rows: int) -> int:
     """Append a unit row e_i for every weight that must not be negative; return the number of rows.
 
     The row e_i has a 1 at place i of the used columns, and zeros elsewhere: in the hard margin it
     demands w_i ≥ 0. Its multiplier starts at zero.
 
     fit : the `SupportFit`, whose `scratch.rows` and `scratch.row_multipliers` are filled.
-    n_in_fit : the number of rows filled before, those of the patterns.
+    n_pattern_rows : the number of rows filled before, those of the patterns.
     """
     nonnegative = fit.data.nonnegative
     used = fit.state.used
     n_used = fit.state.n_used[0]
     rows = fit.scratch.rows
     row_multipliers = fit.scratch.row_multipliers
-    n_rows = n_in_fit
+    n_rows = n_pattern_rows
     for i in range(n_used):
         if nonnegative[used[i]]:
             for j in range(n_used):
@@ -451,7 +451,7 @@ def trust_conflict(state: Any, conflict: Any, column_sums: NDArray) -> int:
 
 
 @inner_kernel()
-def is_integer_conflict(fit: Any, n_in_fit: int) -> bool:
+def is_integer_conflict(fit: Any, n_pattern_rows: int) -> bool:
     """Whether a conflict found in floating point also holds in exact integer arithmetic.
 
     A conflict is Σ_r λ_r a_r = 0 with multipliers λ ≥ 0, not all zero. The rows a_r are patterns,
@@ -460,15 +460,15 @@ def is_integer_conflict(fit: Any, n_in_fit: int) -> bool:
     integers, and must be positive.
 
     fit : the `SupportFit`. The λ_r found, of sum 1, are in `scratch.row_multipliers`.
-    n_in_fit : number of patterns that were fitted; the unit rows come after them.
+    n_pattern_rows : number of patterns that were fitted; the unit rows come after them.
     """
-    # Fill two lists from the front: the patterns that remain, and the places i of the unit rows
-    # that remain. Both are parts of one scratch array, with room for all patterns and all columns.
+    # List the rows whose λ_r is not negligible: the patterns, and the places i of the unit rows.
+    # Both lists are parts of one scratch array, with room for all patterns and all columns.
     n_all_patterns = fit.scratch.in_fit.size
     patterns = fit.scratch.members[:n_all_patterns]
     unit_places = fit.scratch.members[n_all_patterns:]
-    n_patterns = list_remaining_patterns(fit, patterns)
-    n_units = list_remaining_units(fit, n_in_fit, unit_places)
+    n_patterns = list_conflict_patterns(fit, patterns)
+    n_units = list_conflict_units(fit, n_pattern_rows, unit_places)
 
     # There is one equation for each column used, and one for the sum of the multipliers. With more
     # rows than equations the multipliers are not unique, and nothing is proven.
@@ -486,7 +486,7 @@ def is_integer_conflict(fit: Any, n_in_fit: int) -> bool:
 
 
 @inlined_kernel()
-def list_remaining_patterns(fit: Any, patterns: NDArray) -> int:
+def list_conflict_patterns(fit: Any, patterns: NDArray) -> int:
     """List the patterns whose multiplier is not negligible; return how many there are.
 
     fit : the `SupportFit`. Only patterns flagged in `scratch.in_fit` were fitted. Their
@@ -496,18 +496,18 @@ def list_remaining_patterns(fit: Any, patterns: NDArray) -> int:
     in_fit = fit.scratch.in_fit
     row_multipliers = fit.scratch.row_multipliers
     row = 0
-    n_remaining = 0
+    n_listed = 0
     for pattern in range(in_fit.size):
         if in_fit[pattern]:
             if row_multipliers[row] > NEGLIGIBLE_MULTIPLIER:
-                patterns[n_remaining] = pattern
-                n_remaining += 1
+                patterns[n_listed] = pattern
+                n_listed += 1
             row += 1
-    return n_remaining
+    return n_listed
 
 
 @inlined_kernel()
-def list_remaining_units(fit: Any, first_row: int, unit_places: NDArray) -> int:
+def list_conflict_units(fit: Any, first_row: int, unit_places: NDArray) -> int:
     """List the places i of unit rows e_i whose multiplier is not negligible; return how many.
 
     There is a unit row e_i for each used column i whose weight must not be negative, in the order
@@ -521,14 +521,14 @@ def list_remaining_units(fit: Any, first_row: int, unit_places: NDArray) -> int:
     used = fit.state.used
     row_multipliers = fit.scratch.row_multipliers
     row = first_row
-    n_units = 0
+    n_listed = 0
     for i in range(fit.state.n_used[0]):
         if nonnegative[used[i]]:
             if row_multipliers[row] > NEGLIGIBLE_MULTIPLIER:
-                unit_places[n_units] = i
-                n_units += 1
+                unit_places[n_listed] = i
+                n_listed += 1
             row += 1
-    return n_units
+    return n_listed
 
 
 @inner_kernel()

@@ -47,7 +47,7 @@ FLIP_WORK = 0.3
 
 
 @leaf_kernel()
-def find_gradient(hinge: Any) -> None:
+def find_gradient(workspace: Any) -> None:
     """Compute the negative gradient of the squared hinge loss by the weight of every column.
 
     For column j it is
@@ -58,17 +58,17 @@ def find_gradient(hinge: Any) -> None:
     positive where a larger weight would lower the loss. The result is written to
     `scratch.gradient`, (columns,).
 
-    hinge : a fitted workspace (`Hinge`); its `active` is 1.0 or 0.0 for every sample.
+    workspace : a fitted `Hinge`; its `active` is 1.0 or 0.0 for every sample.
     """
-    margins = hinge.state.margins  # (samples,)
-    active = hinge.state.active  # (samples,)
-    rows = hinge.data.rows  # (samples, columns) the a_μ
-    samples = hinge.scratch.samples  # (samples,) for indices of active samples
-    slack = hinge.scratch.slack  # (samples,) for their 1 − m_μ
-    gradient = hinge.scratch.gradient
+    margins = workspace.state.margins  # (samples,)
+    active = workspace.state.active  # (samples,)
+    rows = workspace.data.rows  # (samples, columns) the a_μ
+    samples = workspace.scratch.samples  # (samples,) for indices of active samples
+    slack = workspace.scratch.slack  # (samples,) for their 1 − m_μ
+    gradient = workspace.scratch.gradient
 
     # Few samples are active: list them with their slack 1 − m_μ.
-    n_active = ZERO
+    n_active = ZERO  # a 64-bit integer, as all counts of compiled functions
     for sample in range(margins.size):
         if active[sample] > 0.5:
             samples[n_active] = sample
@@ -80,7 +80,7 @@ def find_gradient(hinge: Any) -> None:
 
 
 @leaf_kernel()
-def find_own_lengths(hinge: Any) -> None:
+def find_own_lengths(workspace: Any) -> None:
     """Compute for every column how much of its length is not explained by the support.
 
     This is its own length: √(1 − r²) for a column of length 1 that has the correlation r with a
@@ -88,28 +88,29 @@ def find_own_lengths(hinge: Any) -> None:
     has several relatives in the support, the one with the largest |r| counts, which is nearly as
     good as all of them together. If it has none, its own length is 1.
 
-    hinge : the workspace. The result is written to `scratch.own_length`, (columns,). The lists of
-        relatives are stored one after the other: that of column i has the places first[i] …
-        first[i + 1] − 1 of two arrays, the relatives and their own lengths √(1 − r²) beside i.
+    The lists of relatives are stored one after the other: that of column i has the entries
+    first_entry[i] … first_entry[i + 1] − 1, each a relative and its own length beside column i.
+
+    workspace : a `Hinge`. The result is written to `scratch.own_length`, (columns,).
     """
-    first = hinge.data.relatives.first
-    relatives = hinge.data.relatives.column
-    lengths_beside = hinge.data.relatives.own_length
-    support = hinge.state.support
-    size = hinge.state.n_used[0]
-    own_length = hinge.scratch.own_length
+    first_entry = workspace.data.relatives.first
+    relative_of_entry = workspace.data.relatives.column
+    own_length_of_entry = workspace.data.relatives.own_length
+    support = workspace.state.support
+    size = workspace.state.n_used[0]
+    own_length = workspace.scratch.own_length
 
     for column in range(own_length.size):
         own_length[column] = 1.0
     for place in range(size):
         used_column = support[place]
-        for entry in range(first[used_column], first[used_column + 1]):
-            relative = relatives[entry]
-            own_length[relative] = min(own_length[relative], lengths_beside[entry])
+        for entry in range(first_entry[used_column], first_entry[used_column + 1]):
+            relative = relative_of_entry[entry]
+            own_length[relative] = min(own_length[relative], own_length_of_entry[entry])
 
 
 @leaf_kernel()
-def choose_addition(hinge: Any) -> int:
+def choose_addition(workspace: Any) -> int:
     """Choose the column to add in a swap, the most attractive one; return it, or NONE.
 
     The attraction of a column is |gradient| / ℓ, times a random factor 1 + SWAP_NOISE·u with u in
@@ -127,17 +128,17 @@ def choose_addition(hinge: Any) -> int:
     If there is no such column, a second pass over the columns clears all tabus. The column chosen
     becomes tabu.
 
-    hinge : a fitted workspace, whose `scratch.gradient` is that of its present weights.
+    workspace : a fitted `Hinge`, whose `scratch.gradient` is that of its present weights.
     """
-    nonnegative = hinge.data.nonnegative  # (columns,)
-    position = hinge.state.position  # (columns,) place in the support, −1 outside
-    tabu_until = hinge.state.tabu_until  # (columns,) number of a swap
-    random = hinge.state.random
-    swap_number = hinge.state.iteration[0]
-    gradient = hinge.scratch.gradient  # (columns,)
-    own_length = hinge.scratch.own_length  # (columns,) ℓ
+    nonnegative = workspace.data.nonnegative  # (columns,)
+    position = workspace.state.position  # (columns,) place in the support, −1 outside
+    tabu_until = workspace.state.tabu_until  # (columns,) number of a swap
+    random = workspace.state.random
+    swap_number = workspace.state.iteration[0]
+    gradient = workspace.scratch.gradient  # (columns,)
+    own_length = workspace.scratch.own_length  # (columns,) ℓ
 
-    find_own_lengths(hinge)
+    find_own_lengths(workspace)
     best = NONE
     largest = -1.0  # below every attraction
     for attempt in range(2):
@@ -161,7 +162,7 @@ def choose_addition(hinge: Any) -> int:
 
 
 @leaf_kernel()
-def choose_removal(hinge: Any) -> int:
+def choose_removal(workspace: Any) -> int:
     """Choose the variable to remove in a swap, the one that costs least; return its place.
 
     Removing the variable at place i of the support raises the loss by about w_i² / 2[H⁻¹]_ii, where
@@ -172,17 +173,17 @@ def choose_removal(hinge: Any) -> int:
     becomes tabu too, so that it is not added again at once. If all variables are tabu, the last one
     of the support is chosen, and its tabu is not changed.
 
-    hinge : a fitted workspace. The first `n_used[0]` places of its support are in use. The
+    workspace : a fitted `Hinge`. The first `n_used[0]` places of its support are in use. The
         unpenalized columns (the intercept) have the first of these, and always stay.
     """
-    support = hinge.state.support  # (places,) the columns in use
-    weights = hinge.state.weights  # (places,)
-    inverse = hinge.state.inverse  # (places, places)
-    tabu_until = hinge.state.tabu_until  # (columns,) number of a swap
-    random = hinge.state.random
-    swap_number = hinge.state.iteration[0]
-    n_unpenalized = hinge.data.n_unpenalized
-    size = hinge.state.n_used[0]
+    support = workspace.state.support  # (places,) the columns in use
+    weights = workspace.state.weights  # (places,)
+    inverse = workspace.state.inverse  # (places, places)
+    tabu_until = workspace.state.tabu_until  # (columns,) number of a swap
+    random = workspace.state.random
+    swap_number = workspace.state.iteration[0]
+    n_unpenalized = workspace.data.n_unpenalized
+    size = workspace.state.n_used[0]
 
     cheapest_place = size - 1  # the last one, if all are tabu
     least_cost = np.inf
@@ -206,7 +207,7 @@ class SwapResult(NamedTuple):
 
 
 @kernel()
-def swap_until_separated(hinge: Any, size: int, max_swaps: int) -> SwapResult:
+def swap_until_separated(workspace: Any, size: int, max_swaps: int) -> SwapResult:
     """Swap columns at a fixed size of the support until it separates all samples.
 
     A swap adds the most attractive column, refits, removes the column that costs least, and refits
@@ -215,35 +216,35 @@ def swap_until_separated(hinge: Any, size: int, max_swaps: int) -> SwapResult:
 
     Parameters
     ----------
-    hinge : a fitted `Hinge`. Its `n_used` (number of columns in use, which refits change) and
+    workspace : a fitted `Hinge`. Its `n_used` (number of columns in use, which refits change) and
         `iteration` (number of additions, for the tabu) are arrays of one entry, so that compiled
         functions can change them.
     size : number of columns of the support to reach, including the unpenalized ones.
     max_swaps : largest number of swaps. The swaps also end if no column is left to add; then
         `max_swaps` are reported as done, since more swaps would not help.
     """
-    n_used = hinge.state.n_used
-    iteration = hinge.state.iteration
+    n_used = workspace.state.n_used
+    iteration = workspace.state.iteration
     # Swaps are counted by their work: two refits count as one swap, even after two additions.
     for n_refits in range(1, 2 * max_swaps + 1):
         add = NONE
         drop = NONE
         if n_used[0] > size:
             # The support is one column too large: the second half of a swap.
-            drop = choose_removal(hinge)
+            drop = choose_removal(workspace)
             max_newton = SWAP_FIT_STEPS
         else:
             # The first half of a swap.
             iteration[0] += 1
-            find_gradient(hinge)
-            add = choose_addition(hinge)
+            find_gradient(workspace)
+            add = choose_addition(workspace)
             max_newton = ADDITION_FIT_STEPS
             if add == NONE:
                 break
 
         # Refit, without trimming any sample (`max_errors` is 0).
         separates = refit(
-            hinge,
+            workspace,
             add=add,
             drop=drop,
             max_errors=ZERO,
@@ -309,11 +310,11 @@ FULL_PATIENCE = Patience()  # until the budget ends
 
 
 def swap_down(
-    hinge: Hinge,
+    workspace: Hinge,
     budget: int,
     seed: int,
     *,
-    spent: int = 0,
+    earlier_iterations: int = 0,
     patience: Patience = FULL_PATIENCE,
 ) -> Iterator[Candidate | int]:
     """Search for smaller and smaller supports that separate, by removals and swaps.
@@ -325,10 +326,10 @@ def swap_down(
 
     Parameters
     ----------
-    hinge : a fitted workspace whose support separates; changed.
+    workspace : a fitted `Hinge` whose support separates; changed.
     budget : largest number of swaps.
     seed : of the random numbers.
-    spent : iterations of searches before this one, which are added to its own.
+    earlier_iterations : those of searches before this one, which are added to its own.
     patience : after how many swaps without success the search ends, as a share of the budget.
 
     Yields
@@ -336,20 +337,20 @@ def swap_down(
     A candidate for every support that separates, and between them the number of iterations spent,
     as a chance to interrupt.
     """
-    hinge.state.random[:] = random_state(seed)
+    workspace.state.random[:] = random_state(seed)
     n_swaps = 0
-    size = hinge.size  # number of columns to reach: the variables, and the intercept
+    size = workspace.size  # number of columns to reach: the variables, and the intercept
     while True:
         # The support separates.
-        yield candidate_of(hinge, spent + n_swaps)
-        if hinge.n_selected <= 1:
+        yield candidate_of(workspace, earlier_iterations + n_swaps)
+        if workspace.n_selected <= 1:
             return
 
         # Remove a variable. The support may be smaller than `size`: fits remove columns by
         # themselves whose weight must not be negative but would become so.
-        n_variables_to_reach = hinge.n_selected - 1
-        size = min(size, hinge.size) - 1
-        separates = drop_cheapest(hinge)
+        n_variables_to_reach = workspace.n_selected - 1
+        size = min(size, workspace.size) - 1
+        separates = drop_cheapest(workspace)
 
         # If the support does not separate any more, swap variables, in chunks.
         patience_share = patience.share_at(n_variables_to_reach)
@@ -357,18 +358,18 @@ def swap_down(
         while not separates:
             if n_swaps >= n_swaps_at_end:
                 return
-            max_swaps = min(_swaps_per_chunk(hinge), n_swaps_at_end - n_swaps)
-            result = swap_until_separated(hinge, size=size, max_swaps=max_swaps)
+            max_swaps = min(_swaps_per_chunk(workspace), n_swaps_at_end - n_swaps)
+            result = swap_until_separated(workspace, size=size, max_swaps=max_swaps)
             n_swaps += result.n_swaps
             separates = result.separates
             if not separates:
-                yield spent + n_swaps
+                yield earlier_iterations + n_swaps
 
 
-def _swaps_per_chunk(hinge: Hinge) -> int:
+def _swaps_per_chunk(workspace: Hinge) -> int:
     """Return how many swaps are done between two chances to interrupt, at least one."""
-    n_columns, n_samples = hinge.data.columns.shape
-    work_per_swap = swap_work(n_columns, n_samples, float(hinge.size))
+    n_columns, n_samples = workspace.data.columns.shape
+    work_per_swap = swap_work(n_columns, n_samples, float(workspace.size))
     return int(max(1.0, WORK_PER_CHUNK / work_per_swap))
 
 
@@ -377,11 +378,11 @@ def run_tabu(problem: Problem, budget: int | None, seed: int) -> Iterator[Candid
 
     If the greedy support does not separate, it is the only result, since swaps need one that does.
     """
-    hinge, separates = fit_greedily(problem)
-    n_added = hinge.n_selected
+    workspace, separates = fit_greedily(problem)
+    n_added = workspace.n_selected
     if not separates:
-        yield candidate_of(hinge, n_added)
+        yield candidate_of(workspace, n_added)
         return
     if budget is None:
         budget = default_swaps(problem, n_added)
-    yield from swap_down(hinge, budget, seed, spent=n_added)
+    yield from swap_down(workspace, budget, seed, earlier_iterations=n_added)

@@ -38,13 +38,13 @@ def sweep_thresholds(scores: Floats, labels: Floats) -> ThresholdSweep:
     """
     order = np.argsort(scores, axis=-1)
     sorted_scores = np.take_along_axis(scores, order, axis=-1)
-    is_positive_label = np.broadcast_to(labels > 0, scores.shape)
-    is_positive = np.take_along_axis(is_positive_label, order, axis=-1)
+    is_positive = np.broadcast_to(labels > 0, scores.shape)
+    is_positive_when_sorted = np.take_along_axis(is_positive, order, axis=-1)
 
     # With threshold 0, below all scores, exactly the negative samples are wrong. When the threshold
     # moves up past a sample, a positive sample becomes wrong and a negative one correct.
-    n_negative = np.count_nonzero(~is_positive, axis=-1, keepdims=True)
-    change = np.where(is_positive, 1, -1)
-    errors_of_others = n_negative + np.cumsum(change, axis=-1)  # of thresholds 1, 2, …
-    errors = np.concatenate([n_negative, errors_of_others], axis=-1)
+    n_negative = np.count_nonzero(~is_positive_when_sorted, axis=-1, keepdims=True)
+    change = np.where(is_positive_when_sorted, 1, -1)
+    errors_of_higher_thresholds = n_negative + np.cumsum(change, axis=-1)  # of thresholds 1, 2, …
+    errors = np.concatenate([n_negative, errors_of_higher_thresholds], axis=-1)
     return ThresholdSweep(sorted_scores=sorted_scores, errors=errors)

@@ -35,7 +35,9 @@ def set_status(variables: Any, j: int, status: int) -> None:
 
 
 @leaf_kernel()
-def smallest_open_cut(unmet: Any, variables: Any, included: int, level: int, size: int) -> int:
+def find_branching_variables(
+    unmet: Any, variables: Any, last_included: int, level: int, size: int
+) -> int:
     """Find the open variables to branch on at a level of the search; return how many.
 
     At each level the search includes one variable, and at the last level the support is complete. A
@@ -56,7 +58,7 @@ def smallest_open_cut(unmet: Any, variables: Any, included: int, level: int, siz
     ----------
     unmet : the `UnmetCuts`; those of this level are filled in here.
     variables : the `Variables`, with the open ones as bits.
-    included : the variable included at the level above; −1 at level 0.
+    last_included : the variable included at the level above; −1 at level 0.
     level : depth of the search, 0 … size − 1.
     size : number of variables of a support.
     """
@@ -66,18 +68,18 @@ def smallest_open_cut(unmet: Any, variables: Any, included: int, level: int, siz
         # Case 1. The level above has listed the cuts that were unmet there. If such a cut does not
         # contain the variable included there, it is unmet here too; these cuts need no list of
         # their own. (There is a level above: supports of one variable are searched without cuts.)
-        return open_in_all_cuts(
+        return find_open_in_all_cuts(
             cuts=unmet.cuts[level - 1],
             n_cuts=unmet.n_unmet[level - 1],
-            j=included,
+            j=last_included,
             open_words=variables.open_words,
             shared_words=unmet.smallest,
         )
 
     # Cases 2 and 3. List the cuts that are unmet here. At level 0 all cuts are listed already.
     if level > 0:
-        list_unmet(unmet, included, level)
-    return smallest_of_level(unmet, level, variables.open_words, variables.status.size)
+        list_unmet(unmet, last_included, level)
+    return find_smallest_unmet_cut(unmet, level, variables.open_words, variables.status.size)
 
 
 @leaf_kernel()
@@ -108,7 +110,7 @@ def list_unmet(unmet: Any, j: int, level: int) -> None:
 
 
 @leaf_kernel()
-def open_in_all_cuts(
+def find_open_in_all_cuts(
     cuts: NDArray, n_cuts: int, j: int, open_words: NDArray, shared_words: NDArray
 ) -> int:
     """Find the open variables that all cuts without variable j share; return how many there are.
@@ -138,7 +140,7 @@ def open_in_all_cuts(
 
 
 @leaf_kernel()
-def smallest_of_level(unmet: Any, level: int, open_words: NDArray, n_features: int) -> int:
+def find_smallest_unmet_cut(unmet: Any, level: int, open_words: NDArray, n_features: int) -> int:
     """Find the unmet cut of this level with the fewest open variables; return how many it has.
 
     The open variables of this cut are written to `unmet.smallest`. If no cut is unmet, all open
@@ -183,11 +185,11 @@ def exclude_set(variables: Any, words: NDArray, members: NDArray) -> int:
     """
     n_members = 0
     for w in range(words.size):
-        remaining = words[w]
-        while remaining != EMPTY_WORD:
-            j = WORD_BITS * w + lowest_place(remaining)
+        remaining_bits = words[w]
+        while remaining_bits != EMPTY_WORD:
+            j = WORD_BITS * w + lowest_place(remaining_bits)
             members[n_members] = j
             n_members += 1
             set_status(variables, j, EXCLUDED)
-            remaining &= remaining - ONE_BIT  # clear its lowest bit
+            remaining_bits &= remaining_bits - ONE_BIT  # clear its lowest bit
     return n_members

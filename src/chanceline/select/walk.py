@@ -53,7 +53,7 @@ from chanceline.select.support_fit import (
     errors_suffice,
     weights_are_certain,
 )
-from chanceline.select.unmet_cuts import exclude_set, set_status, smallest_open_cut
+from chanceline.select.unmet_cuts import exclude_set, find_branching_variables, set_status
 from chanceline.select.walk_state import (
     BY_MARGIN,
     BY_PATTERNS,
@@ -127,7 +127,7 @@ def walk_on(walk: Any, max_nodes: int) -> int:
             # The verdict is on the variables outside the cut. The cut gets one more variable, or is
             # complete, or is given up.
             grow_cut(path, cut_fits, level, verdict)
-        elif verdict == SEPARABLE and not path.counting:
+        elif verdict == SEPARABLE and not path.counts_supports:
             # The included variables are a support that suffices.
             return FOUND
         else:
@@ -224,7 +224,7 @@ def advance(path: Any, node_limit: int) -> int:
         if not has_branch:
             current[0] = level - 1
             continue
-        if path.counting or level == size - 1:
+        if path.counts_supports or level == size - 1:
             return WALKING
 
         # Go down to the next level (`begin_level` sets `current`). It branches on the open
@@ -232,8 +232,8 @@ def advance(path: Any, node_limit: int) -> int:
         # open, no support of this branch separates. Then the search stays at this level, and the
         # next pass takes the next branch.
         count_node(tally, level + 1, size)
-        n_branches = smallest_open_cut(
-            unmet, variables, included=chosen[level], level=level + 1, size=size
+        n_branches = find_branching_variables(
+            unmet, variables, last_included=chosen[level], level=level + 1, size=size
         )
         if n_branches > 0:
             begin_level(path, level + 1, n_branches)
@@ -284,11 +284,13 @@ def enter_level(path: Any, level: int) -> None:
     In that case no support that contains the included variables separates, and the walk stays at
     the level above.
     """
-    included = NONE  # at level 0, which has none above
+    last_included = NONE  # at level 0, which has none above
     if level > 0:
-        included = path.levels.chosen[level - 1]
+        last_included = path.levels.chosen[level - 1]
     count_node(path.tally, level, path.size)
-    n_branches = smallest_open_cut(path.unmet, path.variables, included, level, path.size)
+    n_branches = find_branching_variables(
+        path.unmet, path.variables, last_included, level, path.size
+    )
     if n_branches > 0:
         begin_level(path, level, n_branches)
 
@@ -445,7 +447,7 @@ def fit_included(path: Any, fit: Any, multipliers: NDArray) -> int:
     verdict = errors_suffice(
         fit=fit, max_errors=path.max_errors, multipliers=multipliers, early=YES
     )
-    if path.counting and verdict == SEPARABLE and not weights_are_certain(fit):
+    if path.counts_supports and verdict == SEPARABLE and not weights_are_certain(fit):
         return UNDECIDED
     return verdict
 
@@ -483,7 +485,7 @@ def use_variables(state: Any, status: NDArray, with_open: bool) -> int:
     must_be_right = state.must_be_right  # (patterns,) those that must not be given up
 
     # List the columns of the fit.
-    n_used = ZERO
+    n_used = ZERO  # a 64-bit integer, as all counts of compiled functions
     for j in range(used.size):
         is_unpenalized = j >= status.size
         if is_unpenalized or status[j] == INCLUDED or (with_open and status[j] == OPEN):

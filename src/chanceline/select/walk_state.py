@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from chanceline.kernels.compile import counter
 from chanceline.perceptron.problem import Problem
 from chanceline.select.bitsets import WORD_BITS, pack_set
-from chanceline.select.cuts import DEFAULT_LIMITS, CutLimits, arranged_cuts, can_cut
+from chanceline.select.cuts import DEFAULT_LIMITS, CutLimits, arranged_cuts, pattern_cuts_help
 from chanceline.select.support_fit import SupportFit, make_support_fit
 
 # Status of a variable.
@@ -107,13 +107,13 @@ class WalkPath(NamedTuple):
 
     size : variables of a support.
     max_errors : patterns that may be wrong.
-    counting : count all supports that suffice, rather than stop at the first.
+    counts_supports : whether to count all supports that suffice, rather than stop at the first.
     tally : (3,), that of the fits.
     """
 
     size: int
     max_errors: int
-    counting: bool
+    counts_supports: bool
     variables: Variables
     unmet: UnmetCuts
     levels: Levels
@@ -139,7 +139,7 @@ def make_walk(
     problem: Problem,
     size: int,
     max_errors: int = 0,
-    counting: bool = False,
+    counts_supports: bool = False,
     limits: CutLimits = DEFAULT_LIMITS,
 ) -> Walk:
     """Prepare a walk over all supports of `size` variables that make at most `max_errors` errors.
@@ -149,12 +149,12 @@ def make_walk(
     suits these cuts.
 
     problem : the data.
-    counting : count all supports that suffice, rather than stop at the first one.
+    counts_supports : whether to count all supports that suffice, rather than stop at the first one.
     limits : for which problems cuts of few patterns are used, and how many.
     """
     # The order of the variables, (features,), and the cuts as bits in words of 64, (words, cuts).
     n_features = problem.n_features
-    if max_errors == 0 and can_cut(problem, size, limits):
+    if max_errors == 0 and pattern_cuts_help(problem, size, limits):
         with_six_patterns = size >= limits.sixes_from
         order, cuts = arranged_cuts(problem, with_six_patterns, limits.max_cuts)
     else:
@@ -170,7 +170,7 @@ def make_walk(
     path = WalkPath(
         size=size,
         max_errors=max_errors,
-        counting=counting,
+        counts_supports=counts_supports,
         variables=Variables(
             status=np.full(n_features, OPEN),
             open_words=pack_set(np.ones(n_features, dtype=np.bool_)),

@@ -97,9 +97,9 @@ def search_with_errors(
     errors_of_singles = single_errors(problem)
     best_single = int(np.argmin(errors_of_singles))
     single_suffices = errors_of_singles[best_single] <= max_errors
-    proof = LowerBound(2, nodes=problem.n_features)
+    proof = LowerBound(2, nodes=problem.n_features)  # one variable is too few
     if single_suffices:
-        proof = LowerBound(1, nodes=problem.n_features)
+        proof = LowerBound(1, nodes=problem.n_features)  # no variable at all is too few
         candidate = search.single_candidate(best_single)
         if candidate is not None:
             yield candidate
@@ -130,7 +130,7 @@ def _grow_and_shrink(
     gives_up : if errors are never few enough, yield no candidate at all.
     """
     suffices = search.grow()
-    n_added = search.hinge.n_selected
+    n_added = search.workspace.n_selected
     if suffices:
         yield search.candidate(iterations=n_added)
         yield proof
@@ -142,7 +142,11 @@ def _grow_and_shrink(
     yield proof
     if not gives_up:
         yield from search_fewest_errors(
-            search.problem, budget, seed, spent=n_added, max_errors=search.max_errors
+            search.problem,
+            budget,
+            seed,
+            earlier_iterations=n_added,
+            max_errors=search.max_errors,
         )
 
 
@@ -167,24 +171,25 @@ class _SwapBudget:
 
     Attributes
     ----------
-    total : at the beginning.
-    left : now. Those that are given up, since few variables are left, count as done.
-    spent_before : iterations of the search before its first swap.
+    n_total : number of swaps at the beginning.
+    n_remaining : number of swaps that may still be made. Swaps that are given up, as few variables
+        need few, count as done.
+    earlier_iterations : those of the search before its first swap.
     """
 
-    total: int
-    left: int
-    spent_before: int
+    n_total: int
+    n_remaining: int
+    earlier_iterations: int
 
     @property
-    def done(self) -> int:
-        """Swaps done or given up."""
-        return self.total - self.left
+    def n_done(self) -> int:
+        """Number of swaps done or given up."""
+        return self.n_total - self.n_remaining
 
     @property
     def iterations(self) -> int:
         """Iterations of the search so far."""
-        return self.spent_before + self.done
+        return self.earlier_iterations + self.n_done
 
 
 class _ErrorSearch:
@@ -193,7 +198,7 @@ class _ErrorSearch:
     Attributes
     ----------
     problem, max_errors : the task.
-    hinge : the fit, and its present support.
+    workspace : the fit, and its present support.
     best : the best rules found, of every size; only those with few enough errors are kept.
     singles : the rules on every single column.
     """
@@ -208,7 +213,7 @@ class _ErrorSearch:
         self.max_errors = max_errors
         # A swap adds a variable before it removes one, so there must be room for one more.
         max_variables = min(problem.n_features, problem.n_samples) + 1
-        self.hinge = make_hinge(
+        self.workspace = make_hinge(
             problem.columns,
             capacity=max_variables + problem.n_unpenalized,
             n_unpenalized=problem.n_unpenalized,
@@ -218,7 +223,7 @@ class _ErrorSearch:
         )
         self.best = rules_with_few_errors(problem, max_variables, max_errors)
         # The line searches use the same random numbers as the rest of the search.
-        self.singles = search_singles(problem, self.hinge.state.random)
+        self.singles = search_singles(problem, self.workspace.state.random)
 
     def single_candidate(self, column: int) -> Candidate | None:
         """Return a rule on one column that makes few enough errors; None if none in doubles does.
@@ -255,17 +260,17 @@ class _ErrorSearch:
         Each time the column of largest screening score is added, and the weights are fitted with
         `max_errors` samples trimmed (left out as errors). Good rules are stored in `self.best`.
         """
-        hinge = self.hinge
+        workspace = self.workspace
         self._fit_variables(np.zeros(0, dtype=np.int64))  # start without variables
-        capacity = hinge.state.support.size
+        capacity = workspace.state.support.size
         # A fit may remove columns whose weight would get a forbidden sign. So more additions than
         # places may be needed.
         for _ in range(2 * capacity):
-            scores = screening_scores(hinge)
+            scores = screening_scores(workspace)
             can_any_enter = scores.max() >= 0  # the score of columns that cannot is −1
-            if hinge.size == capacity or not can_any_enter:
+            if workspace.size == capacity or not can_any_enter:
                 return False
-            try_change(hinge, self.best, add=int(scores.argmax()), n_trimmed=self.max_errors)
+            try_change(workspace, self.best, add=int(scores.argmax()), n_trimmed=self.max_errors)
             if self._is_good_enough():
                 return True
         return False
@@ -279,52 +284,57 @@ class _ErrorSearch:
         Yields a candidate at every success, and between them the number of iterations, as a chance
         to interrupt.
         """
-        hinge = self.hinge
-        n_added = hinge.n_selected  # each variable that `grow` has added counts as one iteration
-        swaps = _SwapBudget(total=budget, left=budget, spent_before=n_added)
-        size = hinge.size  # number of columns to reach: the variables, and the intercept
+        workspace = self.workspace
+        n_added = (
+            workspace.n_selected
+        )  # each variable that `grow` has added counts as one iteration
+        swap_budget = _SwapBudget(n_total=budget, n_remaining=budget, earlier_iterations=n_added)
+        size = workspace.size  # number of columns to reach: the variables, and the intercept
         # Go down to two variables, since rules on a single one were tried before.
-        while hinge.n_selected > 2:
-            # Few variables need few swaps: give up most of the swaps left.
-            if hinge.n_selected <= FEW_VARIABLES:
-                swaps.left = min(swaps.left, swaps.total // FEW_VARIABLES_DIVISOR)
+        while workspace.n_selected > 2:
+            # Few variables need few swaps: give up most of the remaining ones.
+            if workspace.n_selected <= FEW_VARIABLES:
+                n_enough = swap_budget.n_total // FEW_VARIABLES_DIVISOR
+                swap_budget.n_remaining = min(swap_budget.n_remaining, n_enough)
 
             # Remove a variable. The support may be smaller than `size` already, because fits remove
             # columns whose weight would get a forbidden sign.
-            size = min(size, hinge.size) - 1
+            size = min(size, workspace.size) - 1
             self._drop_cheapest()
             if self._is_good_enough():
-                yield self.candidate(swaps.iterations)
+                yield self.candidate(swap_budget.iterations)
             else:
-                is_good_enough = yield from self._swap_until_good(size, swaps)
+                is_good_enough = yield from self._swap_until_good(size, swap_budget)
                 if not is_good_enough:
                     return  # no swaps are left
 
     def _swap_until_good(
-        self, size: int, swaps: _SwapBudget
+        self, size: int, swap_budget: _SwapBudget
     ) -> Generator[Candidate | int, None, bool]:
         """Swap variables at a fixed size until errors are few enough; False if no swaps are left.
 
         Yields the candidate of a success, and before it the number of iterations after every chunk
         of swaps.
         """
-        while swaps.left > 0:
-            max_swaps = min(SWAPS_PER_CHUNK, swaps.left)
-            swaps.left -= self._swap(size, max_swaps, n_done=swaps.done)
-            if self.hinge.size <= size and self._is_good_enough():
-                yield self.candidate(swaps.iterations)
+        while swap_budget.n_remaining > 0:
+            max_swaps = min(SWAPS_PER_CHUNK, swap_budget.n_remaining)
+            swap_budget.n_remaining -= self._swap(size, max_swaps, n_done=swap_budget.n_done)
+            if self.workspace.size <= size and self._is_good_enough():
+                yield self.candidate(swap_budget.iterations)
                 return True
-            yield swaps.iterations
+            yield swap_budget.iterations
         return False
 
     def _drop_cheapest(self) -> None:
         """Remove the cheapest variable of the present support, refit, and store the rule."""
-        place = cheapest_place(self.hinge)
-        try_change(self.hinge, self.best, drop=place, n_trimmed=self.max_errors)
+        place = cheapest_place(self.workspace)
+        try_change(self.workspace, self.best, drop=place, n_trimmed=self.max_errors)
 
     def candidate(self, iterations: int) -> Candidate:
         """Return the best rule with as many variables as the present support has."""
-        return self.best.candidate(self.hinge.n_selected, self.problem.n_unpenalized, iterations)
+        return self.best.candidate(
+            self.workspace.n_selected, self.problem.n_unpenalized, iterations
+        )
 
     def _swap(self, size: int, max_swaps: int, n_done: int) -> int:
         """Swap columns at a fixed size until errors are few enough; return the number of swaps.
@@ -343,7 +353,7 @@ class _ErrorSearch:
             trim_noise = TRIM_NOISE
         self._descend_once_more()  # a descent is random, so another one may find fewer errors
         return swap_for_errors(
-            self.hinge,
+            self.workspace,
             self.best,
             size=size,
             max_swaps=max_swaps,
@@ -356,15 +366,15 @@ class _ErrorSearch:
 
         Support and fit are not changed. The descent is random, so that another one may find more.
         """
-        try_change(self.hinge, self.best, max_newton=NO_NEWTON_STEPS)
+        try_change(self.workspace, self.best, max_newton=NO_NEWTON_STEPS)
 
     def _fit_variables(self, variables: NDArray[np.int64]) -> None:
         """Make these columns, and the intercept, the support; fit it and store the rule."""
         n_features = self.problem.n_features
         intercept = np.arange(n_features, n_features + self.problem.n_unpenalized)
-        set_support(self.hinge, np.append(intercept, variables))
-        try_change(self.hinge, self.best, n_trimmed=self.max_errors)
+        set_support(self.workspace, np.append(intercept, variables))
+        try_change(self.workspace, self.best, n_trimmed=self.max_errors)
 
     def _is_good_enough(self) -> bool:
         """Whether a rule of the present size is known that makes few enough errors."""
-        return bool(self.best.errors[self.hinge.n_selected] <= self.max_errors)
+        return bool(self.best.errors[self.workspace.n_selected] <= self.max_errors)
