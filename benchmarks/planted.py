@@ -33,8 +33,8 @@ from chanceline.significance.planted import (
     ALONE_RATIO,
     PlantedRule,
     SampleCount,
+    samples_to_beat_unrelated,
     simulate_alone,
-    unrelated_line,
     unrelated_set_does_as_well,
 )
 
@@ -99,7 +99,7 @@ def append(row: dict[str, object]) -> None:
 @cache
 def predicted_line(rule: PlantedRule) -> float:
     """The predicted number of samples."""
-    return unrelated_line(rule).samples
+    return samples_to_beat_unrelated(rule).samples
 
 
 def samples_at(rule: PlantedRule, ratio: float) -> int:

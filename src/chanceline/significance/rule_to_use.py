@@ -156,7 +156,9 @@ def usable_rule(plan: Plan) -> RuleToUse:
     data = plan.data
     fitted, rule_of_few_features = _fitted_rules(plan)
     scores = fitted.scores(data.X, _blocks_or_pairs(data), data.covariates)  # (samples,)
-    is_wrong = (scores > 0) != (data.y > 0)
+    is_called_positive = scores > 0
+    is_positive = data.y > 0
+    wrong_samples = np.flatnonzero(is_called_positive != is_positive)
 
     # Cross-validate, to know what to expect on new samples.
     expected = expected_error(
@@ -184,7 +186,7 @@ def usable_rule(plan: Plan) -> RuleToUse:
         text=_sentence(plan, fitted),
         formula=spreadsheet_formula(fitted, data.X, data.feature_names, plan.class_names),
         sample_scores=scores,
-        wrong=tuple(np.flatnonzero(is_wrong).tolist()),
+        wrong=tuple(wrong_samples.tolist()),
         expected_error=expected,
         stability=stability,
         surrogates=surrogates,

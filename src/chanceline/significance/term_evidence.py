@@ -30,6 +30,8 @@ FEATURES_AT_ONCE = 250
 MAX_SQUARED_CORRELATION = 1 - 1e-12
 # Orthogonal directions are told from rounding by this length.
 SMALLEST_LENGTH = 1e-9
+# A variance below this share of the squared mean is rounding.
+SMALLEST_RELATIVE_VARIANCE = 1e-9
 
 
 class Responses(NamedTuple):
@@ -212,14 +214,16 @@ def sum_log_pvalues(sums: Floats, residuals: Floats, n_free: int) -> Floats:
     (directions,) ln of the p-values.
     """
     mean, variance = _moments_of_sum(residuals, n_free)
-    if mean <= 0 or variance <= SMALLEST_LENGTH * mean**2:
+    if mean <= 0 or variance <= SMALLEST_RELATIVE_VARIANCE * mean**2:
         # The sum is the same for every direction, so that no direction is significant: p = 1.
         return np.zeros(len(sums))
     # A gamma variable of mean μ and variance σ² has the shape μ²/σ² and the scale σ²/μ. Divided by
-    # the scale, a sum s becomes shape·s/μ. The bound holds above the mean only, so that smaller
-    # sums are set to the mean.
+    # the scale, a sum s becomes shape·s/μ.
     shape = mean**2 / variance
-    scaled_sums = shape * np.maximum(sums / mean, 1.0)
+    # The bound does not hold far below the mean: smaller sums are set to the mean. There the bound
+    # is at least 1/e, so that these sums are not significant.
+    relative_sums = np.maximum(sums / mean, 1.0)
+    scaled_sums = shape * relative_sums
     return np.minimum(0.0, _log_gamma_tail(scaled_sums, shape))
 
 

@@ -268,9 +268,10 @@ class GainsByTiles:
         """
         # The first share are all columns: their mean needs no second pass.
         bin_counts = np.sum([look.bin_counts for look in self._first_looks], axis=0)
-        n_columns = int(bin_counts[0].sum())
+        n_columns = int(bin_counts[0].sum())  # every labelling has a square for each column
         means = np.empty((self._n_labellings, len(SPREAD_SHARES)))
-        means[:, 0] = sum(look.sum_of_squares for look in self._first_looks) / n_columns
+        sum_of_squares = sum(look.sum_of_squares for look in self._first_looks)
+        means[:, 0] = sum_of_squares / n_columns
 
         # The bins in which the other shares end, from the histogram of all tiles.
         n_in_shares = [columns_in_share(share, n_columns) for share in SPREAD_SHARES[1:]]
@@ -281,7 +282,7 @@ class GainsByTiles:
         # to take it is the last pass, after which tiles need not keep their products.
         is_last_pass = self._n_steps == 1
         squares_by_tile = list(self._map(largest_squares, lowest_bins, is_last=is_last_pass))
-        squares_by_share = list(zip(*squares_by_tile, strict=True))
+        squares_by_share = list(zip(*squares_by_tile, strict=True))  # transposed: tiles per share
         for number, n_in_share in enumerate(n_in_shares):
             total = sum_of_share(squares_by_share[number], ends[number])  # (labellings,)
             means[:, 1 + number] = total / n_in_share
@@ -412,17 +413,18 @@ def sum_of_share(tiles: Sequence[SquaresForShare], end: EndOfShare) -> Floats:
     for tile in tiles:
         totals += tile.sum_of_higher_bins
     # Of the lowest bin only the largest squares are in the share.
-    for labelling, squares in enumerate(_lowest_bin_by_labelling(tiles)):
+    for labelling, squares in enumerate(_join_squares_of_tiles(tiles)):
         n_outside = len(squares) - end.n_from_lowest_bin[labelling]
         totals[labelling] += np.sort(squares)[n_outside:].sum(dtype=float)
     return totals
 
 
-def _lowest_bin_by_labelling(tiles: Sequence[SquaresForShare]) -> list[Floats]:
-    """Regroup the squares that tiles sent, so that each labelling has those of all tiles together.
+def _join_squares_of_tiles(tiles: Sequence[SquaresForShare]) -> list[Floats]:
+    """For each labelling, join the squared products that all tiles have in the lowest bin.
 
-    The squares are those in one bin of a histogram. A tile, a part of the table's columns, sends
-    one array for all labellings, and the number of squares of each labelling.
+    A labelling is the observed labels or a shuffle of them; a tile is a part of the table's
+    columns. The lowest bin is the bin of a histogram in which the largest squares to be summed end.
+    A tile has one array with the squares of all labellings, and the number of each labelling.
 
     Returns
     -------
@@ -430,13 +432,12 @@ def _lowest_bin_by_labelling(tiles: Sequence[SquaresForShare]) -> list[Floats]:
     """
     counts = np.array([tile.n_in_lowest_bin for tile in tiles])  # (tiles, labellings)
     labellings = np.arange(counts.shape[1])
-    # The order as sent: tile after tile, and within each tile labelling after labelling.
+    # Squares in the order of the tiles, and within each tile labelling after labelling.
     squares = np.concatenate([tile.lowest_bin_squares for tile in tiles])
-    labelling_of_square = np.concatenate(
-        [np.repeat(labellings, counts_of_tile) for counts_of_tile in counts]
-    )
+    labellings_by_tile = [np.repeat(labellings, counts_of_tile) for counts_of_tile in counts]
+    labelling_of_square = np.concatenate(labellings_by_tile)
 
     # Sort by labelling, and cut where the next labelling begins.
-    order = np.argsort(labelling_of_square, kind="stable")
+    order_by_labelling = np.argsort(labelling_of_square, kind="stable")
     ends_of_labellings = np.cumsum(counts.sum(axis=0))
-    return np.split(squares[order], ends_of_labellings[:-1])
+    return np.split(squares[order_by_labelling], ends_of_labellings[:-1])

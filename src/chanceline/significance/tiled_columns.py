@@ -359,22 +359,26 @@ def measure_columns(values: Floats, design: ColumnDesign, intercept: bool) -> Co
     The limits of outliers, the centre and the length of every column, each (columns,).
     """
     n_columns = values.shape[1]
-    limits = OutlierLimits(lowest=np.full(n_columns, -np.inf), highest=np.full(n_columns, np.inf))
-    centre = np.zeros(n_columns)
-    residuals = values
     if intercept:
         # Clip outliers before anything else is measured.
         limits = clipping_limits(values)
-        values = np.clip(values, limits.lowest, limits.highest)
-        centre = values.mean(axis=0)
+        clipped = np.clip(values, limits.lowest, limits.highest)
+        centre = clipped.mean(axis=0)
         # Lengths are those of the residuals on blocks and covariates.
         block_of_sample = blocks_to_centre_within(design, intercept)
-        residuals = column_residuals(values, block_of_sample, design.covariate_basis)
+        residuals = column_residuals(clipped, block_of_sample, design.covariate_basis)
+    else:
+        no_limit = np.full(n_columns, np.inf)
+        limits = OutlierLimits(lowest=-no_limit, highest=no_limit)
+        clipped = values
+        centre = np.zeros(n_columns)
+        residuals = values
 
     # The length 0 marks a column that is constant up to rounding, given blocks and covariates.
     lengths = column_lengths(residuals)
-    varies = vary_beyond_rounding(lengths, values)
-    return ColumnScaling(limits.lowest, limits.highest, centre, np.where(varies, lengths, 0.0))
+    varies = vary_beyond_rounding(lengths, clipped)
+    lengths_or_zero = np.where(varies, lengths, 0.0)
+    return ColumnScaling(limits.lowest, limits.highest, centre, lengths_or_zero)
 
 
 def clipping_limits(values: Floats) -> OutlierLimits:

@@ -283,10 +283,11 @@ def concordance(
         return Measure(name="concordance", value=0.5, interval=(0.0, 1.0), guess=0.5)
     value = float(sums.concordant.sum() / (2 * n_pairs))  # C
 
-    changes = sums.concordant - value * sums.comparable  # (samples,) Σ_j (h_ij − C w_ij)
+    # Σ_j (h_ij − C w_ij): how many concordant pairs sample i has beyond the share C. (samples,)
+    excesses = sums.concordant - value * sums.comparable
     # Fewer samples count than there are, which makes the variance larger.
-    counted_share = share * held_out.n_independent(changes) / len(times)
-    standard_error = sqrt(np.sum(changes**2) / counted_share) / float(n_pairs)
+    counted_share = share * held_out.n_independent(excesses) / len(times)
+    standard_error = sqrt(np.sum(excesses**2) / counted_share) / float(n_pairs)
     half_width = float(ndtri(UPPER_QUANTILE)) * standard_error
     interval = (max(0.0, value - half_width), min(1.0, value + half_width))
     return Measure(name="concordance", value=value, interval=interval, guess=0.5)
@@ -318,8 +319,10 @@ def _pair_sums(times: Floats, events: Bools, held_out: HeldOutPredictions) -> Pa
     comparable = np.zeros(len(times))
     # Entry [i, j] of each matrix (samples, samples) is for a pair in which i had the event first.
     has_known_order = comparable_pairs(times, events)
+    # One turn for each repeat, with the risk and the fold of every sample.
     for risks, folds in zip(held_out.predicted[:, :, 0], held_out.fold_of_sample, strict=True):
-        is_comparable = has_known_order & (folds[:, None] == folds)
+        is_same_fold = folds[:, None] == folds
+        is_comparable = has_known_order & is_same_fold
         # 1 where sample i has the higher risk, ½ where risks are equal, 0 where j has it.
         agreement = 0.5 + 0.5 * np.sign(risks[:, None] - risks)
         concordance_of_pair = is_comparable * agreement

@@ -106,7 +106,8 @@ def follow_score_paths(columns: PathColumns, scores: Floats, n_steps: int) -> Fo
         spread=spread,
         ridge_fits=_score_ridge_fits(columns, target),
     )
-    # A path takes one column at a time, and may miss two that explain much only together.
+    # A path takes one column at a time, and may miss two that explain much only together. Where the
+    # best pair explains more than the first two steps, keep this pair and its loss.
     if n_steps > 1 and best_pairs is not None:
         return _with_better_score_pairs(paths, best_pairs, columns.feature_of_column)
     return paths

@@ -133,10 +133,11 @@ def prepare_samples(samples: RuleSamples, training: Bools) -> PreparedSamples:
     terms = training_samples.terms
     n_blocks = int(samples.block_of_sample.max()) + 1
 
-    # Columns. A block without training samples gets the column means of its held-out samples.
+    # Columns. A block without training samples gets the column means of its held-out samples. The
+    # means of the other blocks are learnt from training samples alone.
     X = training_samples.X
     means_of_all_samples = means_of_blocks(samples.X, samples.block_of_sample, n_blocks)
-    column_background = learn_background(X, training_samples, unknown_means=means_of_all_samples)
+    column_background = learn_background(X, training_samples, fallback_means=means_of_all_samples)
     column_residuals = X - column_background.explained(blocks, terms)
     spreads = column_spreads(column_residuals, X)  # infinite for constant columns, which become 0
 
@@ -144,7 +145,7 @@ def prepare_samples(samples: RuleSamples, training: Bools) -> PreparedSamples:
     # mean target of all training samples.
     targets = training_samples.outcome.targets
     overall_means = np.tile(targets.mean(axis=0), (n_blocks, 1))
-    target_background = learn_background(targets, training_samples, unknown_means=overall_means)
+    target_background = learn_background(targets, training_samples, fallback_means=overall_means)
     return PreparedSamples(
         columns=column_residuals / spreads,
         targets=targets - target_background.explained(blocks, terms),
@@ -192,10 +193,12 @@ def fit_candidates(
     largest_few = max(candidate.n_few for candidate in candidates)
     path_columns = forward_order(prepared, largest_few)
     shares = [candidate.share for candidate in candidates if candidate.share > 0]
-    ridge_weights = dict(zip(shares, fit_ridges(prepared, shares), strict=True))
+    ridges = fit_ridges(prepared, shares)  # weights (features, targets) for each share
+    ridge_weights = dict(zip(shares, ridges, strict=True))
 
     all_columns = np.arange(prepared.columns.shape[1])
     no_columns = all_columns[:0]
+    no_weights = np.zeros((0, prepared.targets.shape[1]))
     fitted = []
     for candidate in candidates:
         if candidate.share > 0:
@@ -204,7 +207,7 @@ def fit_candidates(
             support = path_columns[: candidate.n_few]
             fitted.append(fit_least_squares(prepared, support))
         else:
-            fitted.append(FittedCandidate(no_columns, np.zeros((0, prepared.targets.shape[1]))))
+            fitted.append(FittedCandidate(no_columns, no_weights))
     return fitted
 
 
@@ -429,7 +432,7 @@ def choose_candidate(candidates: list[ScoreCandidate], errors: Floats) -> int:
     is_ridge = np.array([candidate.share > 0 for candidate in candidates])
     is_few = np.array([candidate.n_few > 0 for candidate in candidates])
 
-    # No features, unless the best candidate clearly beats that.
+    # No features (candidate 0), unless the best candidate clearly beats the model without features.
     best = int(mean_errors.argmin())
     if not paired_difference(errors[0], errors[best]).exceeds(EMPTY_MODEL_SE):
         return 0
@@ -440,7 +443,8 @@ def choose_candidate(candidates: list[ScoreCandidate], errors: Floats) -> int:
     if paired_difference(errors[best_few], errors[best_ridge]).exceeds(MANY_FEATURES_SE):
         return best_ridge
 
-    # Else the smallest set that the best small set does not clearly beat.
+    # Else the smallest set that the best small set does not clearly beat. Sets come in ascending
+    # order of size, and the best one does not beat itself.
     for candidate in np.flatnonzero(is_few).tolist():
         if not paired_difference(errors[candidate], errors[best_few]).exceeds(FEWER_FEATURES_SE):
             return candidate
