@@ -50,7 +50,8 @@ class StageResults:
         """
         rules = self.observed.rules
         errors_of_rules = fewest_errors_on(support.tolist(), rules)  # None without such a rule
-        has_rule_on_all = any(np.array_equal(np.sort(rule.support), support) for rule in rules)
+        supports_of_rules = [np.sort(rule.support) for rule in rules]
+        has_rule_on_all = any(np.array_equal(found, support) for found in supports_of_rules)
         has_blocks = plan.design.sizes.blocks is not None
         has_covariates = plan.design.covariate_basis is not None
         rules_suffice = has_rule_on_all and not has_blocks and not has_covariates
@@ -105,14 +106,17 @@ def size_readings(
     # search, without shuffled paths.
     if shuffles.permutation is not None and has_shuffled_paths:
         pvalues = shuffles.losses.adjusted_pvalues().path.tolist()
-    return tuple(
-        SizeReading(
-            k=step + 1,
+    readings = []
+    for step in range(path.n_steps):
+        size = step + 1
+        support = path.support(size)
+        reading = SizeReading(
+            k=size,
             errors=errors[step],
-            features=plan.names_of(path.support(step + 1)),
+            features=plan.names_of(support),
             explained=1.0 - float(path.losses[step]),
             shuffled=bands[step],
             pvalue=pvalues[step],
         )
-        for step in range(path.n_steps)
-    )
+        readings.append(reading)
+    return tuple(readings)

@@ -93,7 +93,7 @@ def make_known_span(terms: Floats, block_of_unit: Ints) -> KnownSpan:
     return span
 
 
-def dependence_log_pvalues(terms: Floats, known: KnownSpan, responses: Responses) -> Floats:
+def dependence_log_pvalues(terms: Floats, span: KnownSpan, responses: Responses) -> Floats:
     """Test each covariate term: do the labels or the features depend on it?
 
     A term is a column of numbers computed from covariates. Only dependence beyond the terms in the
@@ -104,7 +104,7 @@ def dependence_log_pvalues(terms: Floats, known: KnownSpan, responses: Responses
     Parameters
     ----------
     terms : (units, terms) the terms to test.
-    known : the span of the terms in the model.
+    span : the span of the terms in the model.
     responses : the labels (units,) and the features (units, features).
 
     Returns
@@ -113,43 +113,45 @@ def dependence_log_pvalues(terms: Floats, known: KnownSpan, responses: Responses
     """
     # Residuals of the terms on the model, scaled to length 1: (units, terms). A term in the span of
     # the model becomes 0, and so has the correlation 0 and the p-value 1.
-    directions = _directions_left(terms, known)
+    directions = _residual_directions(terms, span)
 
     # The labels: the partial correlation of each term with them.
-    labels = _scaled_to_length_one(known.residuals(responses.labels[:, None]))  # (units, 1)
-    squared_correlations = (labels.T @ directions)[0] ** 2  # (terms,)
-    log_p_of_labels = correlation_log_pvalues(squared_correlations, known.n_free)
+    label_residuals = span.residuals(responses.labels[:, None])  # (units, 1)
+    labels = _scaled_to_length_one(label_residuals)
+    correlations = (labels.T @ directions)[0]  # (terms,)
+    log_p_of_labels = correlation_log_pvalues(correlations**2, span.n_free)
     n_features = responses.features.shape[1]
     if n_features == 0:
         return log_p_of_labels
 
     # The features, and both together.
-    log_p_of_features = _feature_log_pvalues(directions, known, responses.features)
+    log_p_of_features = _feature_log_pvalues(directions, span, responses.features)
     log_p_of_both = product_log_pvalues(log_p_of_labels + log_p_of_features)
-    smallest = np.minimum(np.minimum(log_p_of_labels, log_p_of_features), log_p_of_both)
+    smaller_of_two = np.minimum(log_p_of_labels, log_p_of_features)
+    smallest = np.minimum(smaller_of_two, log_p_of_both)
     return np.minimum(0.0, smallest + log(3))
 
 
-def _directions_left(terms: Floats, known: KnownSpan) -> Floats:
+def _residual_directions(terms: Floats, span: KnownSpan) -> Floats:
     """What is left of the terms, scaled to length 1; zero if that is little: (units, terms)."""
-    residuals = known.residuals(terms)
+    residuals = span.residuals(terms)
     lengths = np.linalg.norm(residuals, axis=0)
     spreads = np.linalg.norm(terms - terms.mean(axis=0), axis=0)
     is_enough = lengths > np.maximum(MIN_LENGTH_LEFT * spreads, SMALLEST_LENGTH)
     return np.where(is_enough, residuals / np.where(is_enough, lengths, 1.0), 0.0)
 
 
-def _feature_log_pvalues(directions: Floats, known: KnownSpan, features: Floats) -> Floats:
+def _feature_log_pvalues(directions: Floats, span: KnownSpan, features: Floats) -> Floats:
     """ln p of the features being independent of each direction: (directions,)
 
     By the feature that depends most on it, and by the sum over all features; the smaller p-value is
     doubled.
     """
-    residuals = _scaled_to_length_one(known.residuals(features))
+    residuals = _scaled_to_length_one(span.residuals(features))
     squares = _largest_and_total_squares(residuals, directions)
     # Bonferroni over the features.
-    of_strongest = correlation_log_pvalues(squares.largest, known.n_free) + log(residuals.shape[1])
-    of_sum = sum_log_pvalues(squares.total, residuals, known.n_free)
+    of_strongest = correlation_log_pvalues(squares.largest, span.n_free) + log(residuals.shape[1])
+    of_sum = sum_log_pvalues(squares.total, residuals, span.n_free)
     return np.minimum(0.0, np.minimum(of_strongest, of_sum) + log(2))
 
 

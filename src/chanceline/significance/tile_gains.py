@@ -72,17 +72,17 @@ class UsedColumns(Protocol):
         """Their values (samples, columns), of length 1, in single precision."""
 
 
-class PathSoFar(NamedTuple):
+class PathsForTile(NamedTuple):
     """What a tile is told of the paths.
 
     Attributes
     ----------
-    used : its columns.
+    columns : the columns of the tile.
     labels : (labellings, samples) what threshold, blocks and covariates leave of the labels.
     taken : directions (labellings, samples), and the labels' parts along them (labellings, 1).
     """
 
-    used: UsedColumns
+    columns: UsedColumns
     labels: Floats
     taken: Sequence[tuple[Floats, Floats]]
 
@@ -116,7 +116,7 @@ class KeptStates:
     def __reduce__(self) -> tuple[Callable[[str], KeptStates], tuple[str]]:
         return _kept_in_this_process, (self._paths,)
 
-    def state_after(self, tile: Tile, so_far: PathSoFar) -> StateOfTile:
+    def state_after(self, tile: Tile, paths_so_far: PathsForTile) -> StateOfTile:
         """The state of a tile (some columns of the table) after all steps of the paths so far.
 
         The state holds the products of the columns with the labels' residuals, and the squared
@@ -127,21 +127,21 @@ class KeptStates:
         Parameters
         ----------
         tile : the columns.
-        so_far : the labels, and the direction that was taken at every step.
+        paths_so_far : the labels, and the direction that was taken at every step.
         """
         state = self._state_of_tile.pop(tile.start, None)
-        n_taken = len(so_far.taken)
+        n_taken = len(paths_so_far.taken)
         if state is not None and state.n_taken == n_taken:
             return state
 
-        values = so_far.used.scaled(tile)  # (samples, columns)
-        # Begin anew if nothing was kept, or if the kept state is already further than `so_far`:
-        # directions cannot be put back.
+        values = paths_so_far.columns.scaled(tile)  # (samples, columns)
+        # Begin anew if nothing was kept, or if the kept state has more directions projected out
+        # than the paths have taken: directions cannot be put back.
         if state is None or state.n_taken > n_taken:
-            products = so_far.labels @ values
+            products = paths_so_far.labels @ values
             state = StateOfTile(products, lengths_at_start(products), n_taken=0)
         # Project out the missing directions, in place.
-        for direction, coefficient in so_far.taken[state.n_taken :]:
+        for direction, coefficient in paths_so_far.taken[state.n_taken :]:
             take_out_of(state.products, state.squared_lengths, values, direction, coefficient)
         return state._replace(n_taken=n_taken)
 
@@ -233,10 +233,9 @@ class GainsByTiles:
 
         A tile is a part of the table's columns. Parameters are described with the class.
         """
-        # What was given. Labels have the shape (labellings, samples).
         self._table = table
         self._columns_by_tile = columns_by_tile
-        # Labels are sent once for all steps.
+        # Labels, (labellings, samples), are sent once for all steps.
         self._labels = table.place(labels.astype(np.float32))
         self._n_labellings = len(labels)
         self._n_steps = n_steps
@@ -328,9 +327,9 @@ def _of_tile(
 
     The state is kept unless nothing more is asked.
     """
-    so_far = PathSoFar(*argument)
-    state = kept.state_after(tile, so_far)
-    result = function(state, so_far.used.first, *common)
+    paths_so_far = PathsForTile(*argument)
+    state = kept.state_after(tile, paths_so_far)
+    result = function(state, paths_so_far.columns.first, *common)
     if not is_last:
         kept.keep(tile, state)
     return result

@@ -189,8 +189,8 @@ class TiledColumns:
         rows = np.atleast_2d(residuals).astype(np.float32)
         products: Floats = np.empty((len(rows), self.n_columns), dtype=np.float32)
         parts = self.map_tiles(products_of_tile, rows)
-        for (_, used), part in zip(self.used_by_tile, parts, strict=True):
-            products[:, used.stretch] = part
+        for (_, columns), part in zip(self.columns_by_tile, parts, strict=True):
+            products[:, columns.stretch] = part
         return products.reshape(*residuals.shape[:-1], self.n_columns)
 
     def start_gains(self, labels: Floats, n_steps: int) -> GainsByTiles:
@@ -201,30 +201,31 @@ class TiledColumns:
 
     def map_tiles(self, function: Callable[..., Value], *common: Any) -> Iterator[Value]:
         """function(tile, its `ScaledColumns`, *common) of all tiles with columns that are used."""
-        return self.table.map_tiles(function, self.used_by_tile, common, self.n_threads)
+        return self.table.map_tiles(function, self.columns_by_tile, common, self.n_threads)
 
     @cached_property
-    def used_by_tile(self) -> list[tuple[int, ScaledColumns]]:
+    def columns_by_tile(self) -> list[tuple[int, ScaledColumns]]:
         """For each tile that has columns in use: the number of its first column, and these columns.
 
         A tile is a stretch of the table's columns. The columns in use come with the numbers that
         clip, centre and scale them (`ScaledColumns`).
         """
-        used_by_tile = []
+        columns_by_tile = []
         for chosen in chosen_columns_by_tile(self.table, self.feature_of_column):
-            # The stretch is their place among all columns in use, which `scaling` is about.
+            # `chosen.stretch` is the place of these columns among all columns in use. `scaling` has
+            # an entry for each of the columns in use.
             columns = ScaledColumns(
                 first=chosen.stretch.start,
                 columns_in_tile=chosen.columns_in_tile,
                 scaling=self.scaling.take(chosen.stretch),
             )
-            used_by_tile.append((chosen.tile_start, columns))
-        return used_by_tile
+            columns_by_tile.append((chosen.tile_start, columns))
+        return columns_by_tile
 
     @cached_property
     def _placed_by_tile(self) -> list[tuple[int, Any]]:
-        """The same for many passes: where tiles are in other processes, it is sent there once."""
-        return [(start, self.table.place(used)) for start, used in self.used_by_tile]
+        """`columns_by_tile`, sent once for many passes where tiles are in other processes."""
+        return [(start, self.table.place(columns)) for start, columns in self.columns_by_tile]
 
 
 class ChosenOfTile(NamedTuple):
@@ -412,6 +413,6 @@ def gram_of_columns(columns: TiledColumns) -> Floats:
     unit = 2.0 ** (columns.n_columns.bit_length() - 60)
     design = (columns.intercept, columns.block_of_sample, columns.covariate_basis)
     whole = columns.table.sum_over_tiles(
-        gram_of_tile, columns.used_by_tile, (unit, *design), columns.n_threads
+        gram_of_tile, columns.columns_by_tile, (unit, *design), columns.n_threads
     )
     return whole.astype(float) * unit

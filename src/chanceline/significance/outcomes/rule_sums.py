@@ -102,9 +102,9 @@ def sums_of_rule(
     target_background = score_rule.target_background
     weights = score_rule.weights  # w, (columns, targets)
     term_weights = target_background.slopes - column_background.slopes @ weights  # v
-    # (blocks, targets)
-    block_intercepts = target_background.block_means - column_background.block_means @ weights
-    block_intercepts = block_intercepts - target_background.term_means @ term_weights
+    # t̄ − x̄·w, and then the intercepts t̄ − x̄·w − z̄·v: (blocks, targets).
+    without_columns = target_background.block_means - column_background.block_means @ weights
+    block_intercepts = without_columns - target_background.term_means @ term_weights
 
     # Samples of unknown block have the intercept that the means of all training samples give.
     mean_columns = training.X[:, score_rule.support].mean(axis=0)

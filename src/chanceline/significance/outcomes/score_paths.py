@@ -232,15 +232,15 @@ def start_score_path(columns: Floats, scores: Floats, n_steps: int) -> ScorePath
     n_columns = columns.shape[1]
     dtype = columns.dtype
     # The squared length of the part of a column outside the span of the columns taken: 1 at first.
-    # A column in the span would have 0, by which gains are divided. The margin prevents that.
-    squared_length = 1 + LENGTH_MARGIN[dtype]
+    # Gains are divided by it. The margin prevents a division by 0 for a column in the span.
+    first_squared_length = 1 + LENGTH_MARGIN[dtype]
     score_rows = scores.reshape(-1, n_coordinates).astype(dtype)  # (permutations · q, coordinates)
     products = (score_rows @ columns).reshape(n_permutations, n_scores, n_columns)
     return ScorePathState(
         columns=columns,
         residual=scores,  # nothing is explained yet
         products=products,
-        squared_lengths=np.full((n_permutations, n_columns), squared_length, dtype=dtype),
+        squared_lengths=np.full((n_permutations, n_columns), first_squared_length, dtype=dtype),
         directions=np.zeros((n_permutations, n_steps, n_coordinates)),
         last_coefficients=np.zeros((n_permutations, n_scores, 1), dtype=dtype),
     )

@@ -302,17 +302,19 @@ def train_score_rule(
     for repeat in range(1, n_repeats):
         cross_fits.append(cross_fit(training_samples, candidates, [*seed, repeat]))
     errors = mean_errors_of_units(cross_fits, training_samples)  # (candidates, units)
-    chosen = choose_candidate(candidates, errors)  # an index
+    chosen_index = choose_candidate(candidates, errors)
 
     # Fit the chosen candidate to all training samples. Its weights are for columns of SD 1: divide
     # by the standard deviations to get weights for the columns as they are.
     prepared = prepare_samples(samples, training)
-    fitted = fit_candidates(prepared, [candidates[chosen]])[0]
-    weights = fitted.weights / prepared.spreads[fitted.support][:, None]
+    fitted = fit_candidates(prepared, [candidates[chosen_index]])[0]
+    spreads_of_support = prepared.spreads[fitted.support]
+    weights = fitted.weights / spreads_of_support[:, None]
 
     # Fitted targets of the training samples, without overfitting: what features add comes from the
-    # cross-fits, in which a sample has no part in its own weights. (samples, targets)
-    added_by_features = np.mean([fits.added_by_features[chosen] for fits in cross_fits], axis=0)
+    # cross-fits, in which a sample has no part in its own weights.
+    added_in_repeats = [fits.added_by_features[chosen_index] for fits in cross_fits]
+    added_by_features = np.mean(added_in_repeats, axis=0)  # (samples, targets)
     return ScoreRule(
         support=fitted.support,
         weights=weights,
