@@ -317,7 +317,9 @@ def _where_quantile_is_zero(quantile: Callable[[int], float], guess: float) -> f
         The line reaches 0 after a share s of the way from ln(low) to ln(high), that is at
         P = low·(high/low)^s.
         """
-        share_of_way = quantile(low) / (quantile(low) - quantile(high))
+        value_at_low = quantile(low)
+        value_at_high = quantile(high)
+        share_of_way = value_at_low / (value_at_low - value_at_high)
         return float(low * (high / low) ** share_of_way)
 
     # Bracket the zero: the function is negative at `low`, and not negative at `high`.
@@ -517,9 +519,10 @@ def simulate_alone(
     # probability one half, so that n/2 ± √n/2 of them do (mean and standard deviation). The counts
     # at these two ranks are about two standard errors apart.
     rank_deviation = sqrt(n_tables) / 2
-    lower = counts[max(0, floor(n_tables / 2 - rank_deviation))]
-    upper = counts[min(n_tables - 1, ceil(n_tables / 2 + rank_deviation) - 1)]
-    return SampleCount(samples=float(np.median(counts)), error=(upper - lower) / 2)
+    lower_position = max(0, floor(n_tables / 2 - rank_deviation))
+    upper_position = min(n_tables - 1, ceil(n_tables / 2 + rank_deviation) - 1)
+    two_standard_errors = counts[upper_position] - counts[lower_position]
+    return SampleCount(samples=float(np.median(counts)), error=two_standard_errors / 2)
 
 
 def _samples_until_alone(rule: PlantedRule, guess: float, seed: int) -> float:

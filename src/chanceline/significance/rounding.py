@@ -75,12 +75,14 @@ def shortest_inequality(rule: Rule | PredictionRule, columns: Floats) -> Inequal
         threshold = -threshold
         sign = "<"
 
-    # In the format specification, `z` writes −0 as 0, and `g` gives the significant digits.
     largest = float(np.abs(weights).max())
+    divided_weights = weights / largest
+    divided_threshold = threshold / largest
     for digits in range(MIN_DIGITS, MAX_DIGITS + 1):
+        # In the format specification, `z` writes −0 as 0, and `g` gives the significant digits.
         rounded = Inequality(
-            weights=tuple(f"{weight:z.{digits}g}" for weight in weights / largest),
-            threshold=f"{threshold / largest:z.{digits}g}",
+            weights=tuple(f"{weight:z.{digits}g}" for weight in divided_weights),
+            threshold=f"{divided_threshold:z.{digits}g}",
             sign=sign,
             digits=digits,
         )

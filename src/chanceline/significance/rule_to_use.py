@@ -171,10 +171,11 @@ def usable_rule(plan: Plan) -> RuleToUse:
 
     # How stable the choice of features is, and which other features could replace each of them.
     stability = _selection_stability(plan, fitted)
-    surrogates = {
-        data.feature_names[reading.feature]: plan.names_of(reading.surrogates)
-        for reading in stability.readings
-    }
+    surrogates = {}
+    for reading in stability.readings:
+        name = data.feature_names[reading.feature]
+        surrogates[name] = plan.names_of(reading.surrogates)
+    alternatives = tuple(plan.names_of(support) for support in stability.alternatives)
 
     # The rule in words and as a formula for spreadsheets, and with small whole weights (a
     # scorecard) if the user asked for it.
@@ -190,7 +191,7 @@ def usable_rule(plan: Plan) -> RuleToUse:
         expected_error=expected,
         stability=stability,
         surrogates=surrogates,
-        alternatives=tuple(plan.names_of(support) for support in stability.alternatives),
+        alternatives=alternatives,
         features_named=plan.features is not None,
         few=rule_of_few_features,
         few_text=few_text,

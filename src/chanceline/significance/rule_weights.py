@@ -140,15 +140,15 @@ def covariate_rows(rule: WeightedRule) -> list[WeightRow]:
 
     Terms are the columns of numbers that covariates become; a covariate can have several.
     """
-    terms: list[str] = []
-    meanings: list[str] = []
+    # All terms, covariate after covariate, as (name, meaning).
+    terms: list[tuple[str, str]] = []
     for covariate in rule.encoder.covariates:
-        terms += covariate.terms
-        meanings += term_meanings(covariate)
-    return [
-        WeightRow(TermKind.COVARIATE, term, weight, meaning)
-        for term, weight, meaning in zip(terms, rule.covariate_weights, meanings, strict=True)
-    ]
+        terms += zip(covariate.terms, term_meanings(covariate), strict=True)
+    # The weights are in the same order.
+    rows = []
+    for (name, meaning), weight in zip(terms, rule.covariate_weights, strict=True):
+        rows.append(WeightRow(TermKind.COVARIATE, name, weight, meaning))
+    return rows
 
 
 def term_meanings(covariate: Covariate) -> list[str]:

@@ -70,7 +70,9 @@ def spreadsheet_formula(
     threshold = inequality.threshold.upper()  # 1E-05, where the exponent is written 1e-05
     condition = f"{total}{inequality.sign}{threshold}"
     formula = f"=IF({condition},{positive},{negative})"
-    return formula if len(formula) <= MAX_FORMULA_LENGTH else ""
+    if len(formula) > MAX_FORMULA_LENGTH:
+        return ""
+    return formula
 
 
 def _sum_of_cells(weighted_names: Sequence[tuple[str, str]]) -> str:

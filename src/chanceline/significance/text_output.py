@@ -41,16 +41,18 @@ PROOF_NAMES = {
 
 def render(result: SeparationTest) -> str:
     """The result as text for a terminal, wrapped to `WIDTH` characters except for a formula."""
+    story_lines = [_filled(sentence, subsequent_indent="  ") for sentence in result.story()]
+    pvalue_lines = [_row(name, words) for name, words in readings(result)]
     advice_heading = "What would change this:"
     if result.verdict is Verdict.STRUCTURE:
         advice_heading = "Before relying on it:"
     # Each paragraph is a list of lines. Paragraphs without lines are left out.
     paragraphs = [
         _bullets("Data checks that bear on the verdict:", result.checks(Severity.WARNING)),
-        [_filled(sentence, subsequent_indent="  ") for sentence in result.story()],
+        story_lines,
         [*_named_lines(result), *_rule_lines(result)],
         _front_lines(result),
-        ["How the p-value was made:", *(_row(name, words) for name, words in readings(result))],
+        ["How the p-value was made:", *pvalue_lines],
         _bullets(advice_heading, result.advice),
         _bullets("Data checks:", result.checks(Severity.NOTE, Severity.PREPARED)),
     ]

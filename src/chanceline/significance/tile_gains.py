@@ -272,10 +272,11 @@ class GainsByTiles:
         sum_of_squares = sum(look.sum_of_squares for look in self._first_looks)
         means[:, 0] = sum_of_squares / n_columns
 
-        # The bins in which the other shares end, from the histogram of all tiles.
+        # For each of the smaller shares: its number of columns, and where its squares end in the
+        # histogram of all tiles.
         n_in_shares = [columns_in_share(share, n_columns) for share in SPREAD_SHARES[1:]]
-        ends = [end_of_share(bin_counts, n_in_share) for n_in_share in n_in_shares]
-        lowest_bins = np.array([end.lowest_bin for end in ends])  # (shares, labellings)
+        ends_of_shares = [end_of_share(bin_counts, n_in_share) for n_in_share in n_in_shares]
+        lowest_bins = np.array([end.lowest_bin for end in ends_of_shares])  # (shares, labellings)
 
         # A second pass over the tiles, for the squares in these bins and above. With a single step
         # to take it is the last pass, after which tiles need not keep their products.
@@ -283,7 +284,7 @@ class GainsByTiles:
         squares_by_tile = list(self._map(largest_squares, lowest_bins, is_last=is_last_pass))
         squares_by_share = list(zip(*squares_by_tile, strict=True))  # transposed: tiles per share
         for number, n_in_share in enumerate(n_in_shares):
-            total = sum_of_share(squares_by_share[number], ends[number])  # (labellings,)
+            total = sum_of_share(squares_by_share[number], ends_of_shares[number])  # (labellings,)
             means[:, 1 + number] = total / n_in_share
         return means
 

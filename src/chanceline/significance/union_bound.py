@@ -308,7 +308,8 @@ class UnionBound:
             resized = replace(self, sizes=self.sizes.resized(study_size))
             if not resized._has_bound_for(bound_errors):
                 return False
-            return resized._bound_at(n_selected, bound_errors).log10_p <= max_log10_bound
+            bound = resized._bound_at(n_selected, bound_errors)
+            return bound.log10_p <= max_log10_bound
 
         # The bound falls as the study grows, but not at every single step, because class sizes are
         # rounded, and blocks of different sizes are added in turn. It does fall from one period to
