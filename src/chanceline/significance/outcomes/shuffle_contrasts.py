@@ -246,16 +246,16 @@ def read_contrasts(
     # For each rank, `adjust_ranks` counts the rows whose smallest rank is no larger. Row 0 has the
     # counts for the ranks of the observed outcome: divided by the number of rows, p-values.
     counts = adjust_ranks(ranks)
-    pvalues_for_number = counts[0] / n_rows  # adjusted for the number of contrasts
+    single_step_pvalues = counts[0] / n_rows
 
     readings = []
-    for run, pvalue_for_number in zip(runs, pvalues_for_number.tolist(), strict=True):
+    for run, single_step_pvalue in zip(runs, single_step_pvalues.tolist(), strict=True):
         pvalue_alone = run.shuffled.pvalue
         reading = ContrastReading(
             words=run.contrast.words,
             feature=feature_names[run.feature],
             pvalue=pvalue_alone,
-            adjusted_pvalue=max(pvalue_for_number, pvalue_alone, overall_pvalue),
+            adjusted_pvalue=max(single_step_pvalue, pvalue_alone, overall_pvalue),
         )
         readings.append(reading)
     return tuple(readings)
