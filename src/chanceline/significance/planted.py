@@ -328,11 +328,11 @@ def _where_quantile_is_zero(quantile: Callable[[int], float], guess: float) -> f
         return float(low)
     # Narrow the bracket. A few steps are enough, because the function is nearly a straight line.
     for _ in range(STEPS_TO_HALF):
-        between = round(zero_of_line(low, high))
-        if quantile(between) >= 0:
-            high = between
+        estimate = round(zero_of_line(low, high))
+        if quantile(estimate) >= 0:
+            high = estimate
         else:
-            low = between
+            low = estimate
     return zero_of_line(low, high)
 
 
@@ -443,14 +443,14 @@ def fewest_true_errors(rule: PlantedRule, table: PlantedTable) -> int:
     """
     true_columns = table.X[:, : rule.n_true]
     # The fewest errors with at most 1, 2, …, n_true features.
-    best = front(
+    best_by_size = front(
         true_columns,
         table.y,
         intercept=rule.intercept,
         max_features=rule.n_true,
         budget=SWAPS_ON_TRUE_FEATURES,
     )
-    return int(best.errors[-1])
+    return int(best_by_size.errors[-1])
 
 
 def _bracket(is_enough: Callable[[int], bool], guess: float) -> tuple[int, int]:

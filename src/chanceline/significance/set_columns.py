@@ -140,18 +140,20 @@ def match_sets(
     testable = []
     untested = {}
     for name, features in sets.items():
-        columns, missing = _find_columns_of_set(name, features, column_of_name)
+        columns, missing_names = _find_columns_of_set(name, features, column_of_name)
         if len(columns) == 0:
             untested[name] = WhyUntested.NO_COLUMN
             continue
-        varying = columns[varies[columns]]
-        if len(varying) == 0:
+        varying_columns = columns[varies[columns]]
+        if len(varying_columns) == 0:
             untested[name] = WhyUntested.CONSTANT
             continue
         # Of equal columns only the first is kept.
-        distinct = varying[distinct_columns(X[:, varying], intercept)]
+        tested_columns = varying_columns[distinct_columns(X[:, varying_columns], intercept)]
         testable.append(
-            MatchedSet(name=name, columns=distinct, n_found=len(columns), missing=missing)
+            MatchedSet(
+                name=name, columns=tested_columns, n_found=len(columns), missing=missing_names
+            )
         )
 
     if not testable:
@@ -196,7 +198,7 @@ def _find_columns_of_set(
     """
     n_columns = len(column_of_name)
     columns = set()
-    missing = []
+    missing_names = []
     for feature in features:
         if not isinstance(feature, str):
             description = f"a feature's number in the set {set_name!r}"
@@ -204,8 +206,8 @@ def _find_columns_of_set(
         elif feature in column_of_name:
             columns.add(column_of_name[feature])
         else:
-            missing.append(feature)
-    missing_once = tuple(dict.fromkeys(missing))  # in the order of the set
+            missing_names.append(feature)
+    missing_once = tuple(dict.fromkeys(missing_names))  # in the order of the set
     return np.array(sorted(columns), dtype=np.int64), missing_once
 
 

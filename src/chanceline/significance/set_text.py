@@ -78,14 +78,14 @@ def set_lines(result: SetTests) -> list[str]:
     The columns are the set, its adjusted p-value, its own p-value, its number of features, and the
     features in which the evidence lies, with their correlations.
     """
-    shown = result.sets[:MAX_ROWS]
-    name_width = max(len(_short_name(reading.name)) for reading in shown)
+    shown_sets = result.sets[:MAX_ROWS]
+    name_width = max(len(_short_name(reading.name)) for reading in shown_sets)
     heading = f"  {'set':<{name_width}}  {'adjusted p':<10}  {'p':<8}  {'features':<9}  carried by"
     level = result.settings.level
     lines = [heading]
-    for reading in shown:
+    for reading in shown_sets:
         lines.append(_set_line(reading, name_width, level))
-    n_hidden = len(result.sets) - len(shown)
+    n_hidden = len(result.sets) - len(shown_sets)
     if n_hidden > 0:
         lines.append(f"  and {plural(n_hidden, 'more set')} with larger p-values")
     lines += ["", _in_lines(f"  {carriers_legend(result)}")]

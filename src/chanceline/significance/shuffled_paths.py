@@ -107,17 +107,17 @@ class ShuffledLosses:
         """
         # Column 0 is the mean squared correlation, the others are ridge regressions.
         pvalues = self.adjusted_pvalues().all_features
-        best = int(pvalues.argmin())  # of equal p-values the first, the simpler measure
-        measure = SpreadMeasure.CORRELATIONS if best == 0 else SpreadMeasure.RIDGE
+        best_column = int(pvalues.argmin())  # of equal p-values the first, the simpler measure
+        measure = SpreadMeasure.CORRELATIONS if best_column == 0 else SpreadMeasure.RIDGE
 
         # Losses are negative measures. Row 0 is the observed labelling, the others are shuffles.
-        values = -self.losses.all_features[:, best]
+        values = -self.losses.all_features[:, best_column]
         observed = float(values[0])
         low, median, high = np.quantile(values[1:], BAND_QUANTILES).tolist()
         return SpreadReading(
             value=observed,
             shuffled=(low, median, high),
-            pvalue=float(pvalues[best]),
+            pvalue=float(pvalues[best_column]),
             measure=measure,
         )
 

@@ -87,8 +87,8 @@ def feature_bound(
     # has a parameter, the slope: every slope gives a valid bound, and the best one is taken. A
     # positive slope means that the positives have the higher values.
     products = exchangeable.centred_labels.astype(X.dtype) @ readings
-    best = int(np.argmax(np.abs(products)))
-    slope, log_p_of_reading = _best_slope(readings[:, best], exchangeable)
+    best_reading = int(np.argmax(np.abs(products)))
+    slope, log_p_of_reading = _best_slope(readings[:, best_reading], exchangeable)
 
     # Correct for the choice among all columns, with values and ranks in both directions for each
     # (union bound). Probabilities are natural logarithms until here.
@@ -96,7 +96,7 @@ def feature_bound(
     log_p = log_p_of_reading + log(READINGS_PER_COLUMN * n_choosable)
     return FeatureBound(
         log10_p=min(0.0, log_p / LN10),
-        feature=int(column_of_reading[best]),
+        feature=int(column_of_reading[best_reading]),
         higher=slope > 0,
     )
 

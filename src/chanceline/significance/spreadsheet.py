@@ -52,7 +52,7 @@ def spreadsheet_formula(
     names : names of all features of the table.
     classes : the names of the negative and the positive class, in this order.
     """
-    names_in_rule = [names[j] for j in rule.support]
+    names_in_rule = [names[column] for column in rule.support]
     needs_more_than_features = len(rule.covariate_weights) > 0 or len(rule.block_biases) > 0
     if needs_more_than_features or _cannot_be_named(names_in_rule, names, classes):
         return ""

@@ -251,13 +251,13 @@ def _uninformative_bound(result: SeparationTest) -> str:
     The bound is that of stage 1, for the number of errors that was declared beforehand.
     """
     errors = result.separating.errors  # of the best set found
-    declared = result.errors_declared  # None if errors were counted after looking
+    declared_errors = result.errors_declared  # None if errors were counted after looking
     # With at most so many features, and the errors declared, the bound would convince.
     most_features = result.largest_convincing
     if result.labels_from_model and result.permutation is not None:
         return "none: labels are drawn from a model of the covariates"
-    if declared is not None and errors > declared:
-        return f"none: {plural(errors, 'error')} where {declared} were allowed"
+    if declared_errors is not None and errors > declared_errors:
+        return f"none: {plural(errors, 'error')} where {declared_errors} were allowed"
     if most_features == 0:
         return "uninformative at this size"
     features = "1 feature" if most_features == 1 else f"at most {most_features} features"

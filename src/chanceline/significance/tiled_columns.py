@@ -88,8 +88,8 @@ class ColumnScaling(NamedTuple):
             numbers = np.clip(numbers, lowest, highest)
         scaled = numbers - self.centre.astype(precision)
         scaled *= (1 / self.length).astype(precision)
-        single: Floats = scaled.astype("float32", copy=False)
-        return single
+        single_precision: Floats = scaled.astype("float32", copy=False)
+        return single_precision
 
 
 @dataclass(frozen=True, eq=False)

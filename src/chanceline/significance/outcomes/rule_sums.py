@@ -61,10 +61,10 @@ class RuleSums:
         strata : the stratum of every sample; None if unknown: then all have the average intercept.
         training_means : (features,) m̄, the means of the training samples.
         """
-        fitted: Floats = columns @ self.weights + terms @ self.term_weights
+        fitted_targets: Floats = columns @ self.weights + terms @ self.term_weights
         # Add the intercepts, (targets,) each: `self.intercepts` are those of the average stratum.
         if strata is None:
-            return fitted + self.intercepts
+            return fitted_targets + self.intercepts
         distinct_strata = dict.fromkeys(strata)
         for stratum in distinct_strata:
             in_stratum = np.array([stratum_of_sample == stratum for stratum_of_sample in strata])
@@ -75,8 +75,8 @@ class RuleSums:
                 intercepts = self.intercepts + shift @ self.weights
             else:
                 intercepts = self.intercepts
-            fitted[in_stratum] += intercepts
-        return fitted
+            fitted_targets[in_stratum] += intercepts
+        return fitted_targets
 
 
 def sums_of_rule(

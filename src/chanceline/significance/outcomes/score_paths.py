@@ -63,11 +63,11 @@ class ScoreTarget:
 
 
 def follow_score_paths(columns: PathColumns, scores: Floats, n_steps: int) -> FollowedPaths:
-    """Fit the scores of every permutation by least squares with 1, 2, … features, in four ways.
+    """Measure in four ways how well the features explain the scores of every permutation.
 
-    These are: the forward path, which adds the feature that explains most at every step; the best
-    pair of features; the spread, the mean squared correlation with all or the best features; and
-    ridge regressions on all features.
+    The ways are: the forward path, least squares that adds the feature which explains most at every
+    step; the best pair of features; the spread, the mean squared correlation with all or with the
+    best features; and ridge regressions on all features.
 
     Parameters
     ----------
@@ -91,17 +91,18 @@ def follow_score_paths(columns: PathColumns, scores: Floats, n_steps: int) -> Fo
     # The forward path. A path ends where no column has anything left outside the chosen span.
     n_permutations = len(scores)
     losses = np.empty((n_permutations, n_steps))
-    chosen = np.full((n_permutations, n_steps), NO_FEATURE, dtype=np.int64)
+    feature_of_step = np.full((n_permutations, n_steps), NO_FEATURE, dtype=np.int64)
     for step in range(n_steps):
         # This changes `state` in place, among others its residual.
         best_columns, is_taken = state.take_next_column()  # (permutations,) each
-        chosen[is_taken, step] = columns.feature_of_column[best_columns[is_taken]]
+        taken_columns = best_columns[is_taken]
+        feature_of_step[is_taken, step] = columns.feature_of_column[taken_columns]
         losses[:, step] = target.loss(state.residual)
 
     no_pairs = np.full((n_permutations, 2), NO_FEATURE, dtype=np.int64)
     paths = FollowedPaths(
         losses=losses,
-        chosen=chosen,
+        chosen=feature_of_step,
         pair=no_pairs,
         spread=spread,
         ridge_fits=_score_ridge_fits(columns, target),
@@ -181,10 +182,10 @@ class ScorePathState:
         # The column of largest gain, which is the reduction of the squared residual. `products` and
         # `squared_lengths`, from which gains follow, are one step behind: `_update_and_yield_gains`
         # first projects the direction of the previous step out of both.
-        best, _ = largest_of_rows(self._update_and_yield_gains(), n_rows=len(self.residual))
+        best_columns, _ = largest_of_rows(self._update_and_yield_gains(), n_rows=len(self.residual))
 
         # The part of each best column outside the directions taken before, scaled to length 1.
-        coordinates = self.columns[:, best].T.astype(float)  # (permutations, coordinates)
+        coordinates = self.columns[:, best_columns].T.astype(float)  # (permutations, coordinates)
         direction, is_taken = orthogonal_part(coordinates, self.directions[:, : self.n_taken])
 
         # Project the new direction out of the residual, (permutations, q, coordinates).
@@ -195,7 +196,7 @@ class ScorePathState:
         self.directions[:, self.n_taken] = direction
         self.last_coefficients = coefficients.astype(self.columns.dtype)
         self.n_taken += 1
-        return best, is_taken
+        return best_columns, is_taken
 
     def _update_and_yield_gains(self) -> Iterator[tuple[int, Floats]]:
         """Bring products and lengths up to date chunk by chunk, and yield the gains.

@@ -199,16 +199,16 @@ def fit_candidates(
     all_columns = np.arange(prepared.columns.shape[1])
     no_columns = all_columns[:0]
     no_weights = np.zeros((0, prepared.targets.shape[1]))
-    fitted = []
+    fits = []
     for candidate in candidates:
         if candidate.share > 0:
-            fitted.append(FittedCandidate(all_columns, ridge_weights[candidate.share]))
+            fits.append(FittedCandidate(all_columns, ridge_weights[candidate.share]))
         elif candidate.n_few > 0:
             support = path_columns[: candidate.n_few]
-            fitted.append(fit_least_squares(prepared, support))
+            fits.append(fit_least_squares(prepared, support))
         else:
-            fitted.append(FittedCandidate(no_columns, no_weights))
-    return fitted
+            fits.append(FittedCandidate(no_columns, no_weights))
+    return fits
 
 
 def fit_least_squares(prepared: PreparedSamples, support: Ints) -> FittedCandidate:
@@ -240,14 +240,14 @@ def forward_order(prepared: PreparedSamples, n_steps: int) -> Ints:
 
     # `state` follows the paths of many permutations. Here there is one: (1, targets, samples).
     state = start_score_path(unit_columns, prepared.targets.T[None], n_steps)
-    taken: list[int] = []
+    taken_columns: list[int] = []
     for _ in range(n_steps):
-        best, is_taken = state.take_next_column()  # (1,) each; changes `state` in place
+        best_columns, is_taken = state.take_next_column()  # (1,) each; changes `state` in place
         if not is_taken[0]:
             # The best column lies within the span of those taken.
             break
-        taken.append(int(varying_columns[best[0]]))
-    return np.array(taken, dtype=np.int64)
+        taken_columns.append(int(varying_columns[best_columns[0]]))
+    return np.array(taken_columns, dtype=np.int64)
 
 
 def fit_ridges(prepared: PreparedSamples, shares: list[float]) -> list[Floats]:
@@ -412,8 +412,8 @@ def cross_fit(samples: RuleSamples, candidates: list[ScoreCandidate], seed: Seed
         guesses[is_held_out] = prepared.guesses(held_out)
         columns = prepared.prepare_columns(held_out)  # (samples, features)
         for candidate, fitted in enumerate(fitted_candidates):
-            added = columns[:, fitted.support] @ fitted.weights  # (samples, targets)
-            added_by_features[candidate, is_held_out] = added
+            contribution = columns[:, fitted.support] @ fitted.weights  # (samples, targets)
+            added_by_features[candidate, is_held_out] = contribution
     return CrossFits(guesses, added_by_features)
 
 
@@ -435,8 +435,8 @@ def choose_candidate(candidates: list[ScoreCandidate], errors: Floats) -> int:
     is_few = np.array([candidate.n_few > 0 for candidate in candidates])
 
     # No features (candidate 0), unless the best candidate clearly beats the model without features.
-    best = int(mean_errors.argmin())
-    if not paired_difference(errors[0], errors[best]).exceeds(EMPTY_MODEL_SE):
+    best_candidate = int(mean_errors.argmin())
+    if not paired_difference(errors[0], errors[best_candidate]).exceeds(EMPTY_MODEL_SE):
         return 0
 
     # All features, if the best ridge regression clearly beats the best small set.
