@@ -33,8 +33,8 @@ from chanceline.significance.planted import (
     ALONE_RATIO,
     PlantedRule,
     SampleCount,
+    samples_to_beat_all,
     samples_to_beat_unrelated,
-    simulate_alone,
     unrelated_set_does_as_well,
 )
 
@@ -137,7 +137,7 @@ def fill_alone() -> None:
     for rule in RULES:
         key = f"alone {key_of(rule)}"
         if key not in there:
-            alone = simulate_alone(
+            alone = samples_to_beat_all(
                 rule, ALONE_RATIO * predicted_line(rule), ALONE_TABLES, seed=SEED
             )
             append({"key": key, "samples": alone.samples, "error": alone.error})

@@ -13,8 +13,8 @@ from chanceline.select.plane import best_split
 from chanceline.significance.planted import (
     PlantedRule,
     draw_true_errors,
+    samples_to_beat_all,
     samples_to_beat_unrelated,
-    simulate_alone,
     true_set_is_alone,
     unrelated_set_does_as_well,
 )
@@ -206,7 +206,7 @@ def test_the_only_set_comes_later_than_the_end_of_unrelated_ones():
     rule = PlantedRule(n_features=20, n_true=2, noise=0.0, intercept=False)
     line = samples_to_beat_unrelated(rule)
     steps = []
-    alone = simulate_alone(
+    alone = samples_to_beat_all(
         rule, line.samples, 8, progress=lambda done, total: steps.append((done, total))
     )
     assert alone.samples > line.samples

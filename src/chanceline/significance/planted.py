@@ -209,19 +209,19 @@ def planted_plan(  # noqa: PLR0913
     seed = whole_number(seed, "the seed")
 
     # The first number: the true features beat all unrelated sets.
-    beating_unrelated = samples_to_beat_unrelated(rule, seed)
-    # The second number: they beat all other sets.
-    samples_to_beat_all = None
+    first_number = samples_to_beat_unrelated(rule, seed)
+    # The second number: they beat all other sets, and are alone.
+    second_number = None
     standard_error = None
     if tables > 0:
-        guess = ALONE_RATIO * beating_unrelated.samples
-        beating_all = simulate_alone(rule, guess, tables, seed=seed, progress=progress)
-        samples_to_beat_all = beating_all.samples
-        standard_error = beating_all.error
+        guess = ALONE_RATIO * first_number.samples
+        simulated = samples_to_beat_all(rule, guess, tables, seed=seed, progress=progress)
+        second_number = simulated.samples
+        standard_error = simulated.error
     return PlantedPlan(
-        no_unrelated=beating_unrelated.samples,
-        errors=beating_unrelated.errors,
-        alone=samples_to_beat_all,
+        no_unrelated=first_number.samples,
+        errors=first_number.errors,
+        alone=second_number,
         alone_error=standard_error,
         n_tables=tables,
         n_features=rule.n_features,
@@ -323,7 +323,7 @@ def _where_quantile_is_zero(quantile: Callable[[int], float], guess: float) -> f
         return float(low * (high / low) ** share_of_way)
 
     # Bracket the zero: the function is negative at `low`, and not negative at `high`.
-    low, high = _bracket(lambda n_samples: quantile(n_samples) >= 0, guess)
+    low, high = _bracket_number_of_samples(lambda n_samples: quantile(n_samples) >= 0, guess)
     if low == high:
         return float(low)
     # Narrow the bracket. A few steps are enough, because the function is nearly a straight line.
@@ -453,7 +453,7 @@ def fewest_true_errors(rule: PlantedRule, table: PlantedTable) -> int:
     return int(best_by_size.errors[-1])
 
 
-def _bracket(is_enough: Callable[[int], bool], guess: float) -> tuple[int, int]:
+def _bracket_number_of_samples(is_enough: Callable[[int], bool], guess: float) -> tuple[int, int]:
     """Find two numbers of samples, of which the first is not enough and the second is.
 
     From the guess, the number falls or rises by a constant ratio until the answer changes.
@@ -487,7 +487,7 @@ def _bracket(is_enough: Callable[[int], bool], guess: float) -> tuple[int, int]:
     return low, high
 
 
-def simulate_alone(
+def samples_to_beat_all(
     rule: PlantedRule,
     guess: float,
     n_tables: int,
@@ -495,7 +495,7 @@ def simulate_alone(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> SampleCount:
-    """From how many samples on, in half of all tables, no other set does as well as the true one.
+    """Simulate how many samples it takes until no other set does as well as the true features.
 
     Every simulated table is a study that grows: bisection finds the number of samples from which on
     the true set is alone. The result is the median of these numbers, with its standard error.
@@ -510,7 +510,7 @@ def simulate_alone(
     """
     counts = []
     for table_number in range(n_tables):
-        counts.append(_samples_until_alone(rule, guess, seed=seed + table_number))
+        counts.append(_samples_to_beat_all_in_one_study(rule, guess, seed=seed + table_number))
         if progress is not None:
             progress(table_number + 1, n_tables)
     counts.sort()
@@ -525,8 +525,8 @@ def simulate_alone(
     return SampleCount(samples=float(np.median(counts)), error=two_standard_errors / 2)
 
 
-def _samples_until_alone(rule: PlantedRule, guess: float, seed: int) -> float:
-    """From how many samples on no other set does as well as the true one, in one growing study.
+def _samples_to_beat_all_in_one_study(rule: PlantedRule, guess: float, seed: int) -> float:
+    """How many samples it takes until the true set is the only one so good, in one growing study.
 
     Parameters
     ----------
@@ -543,7 +543,7 @@ def _samples_until_alone(rule: PlantedRule, guess: float, seed: int) -> float:
 
     # Bisection, with the true set not yet alone at `low`, and alone at `high`. It ends when the two
     # are near each other, relative to their size: studies differ by much more.
-    low, high = _bracket(is_alone, guess)
+    low, high = _bracket_number_of_samples(is_alone, guess)
     while high - low > max(1, ALONE_RESOLUTION * high):
         middle = (low + high) // 2
         if is_alone(middle):

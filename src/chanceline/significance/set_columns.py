@@ -78,11 +78,11 @@ class MatchedSets:
         # A note about the sets of which the table has only some features.
         incomplete = [matched for matched in self.testable if matched.missing]
         if incomplete:
-            findings.append(_note_of_missing(incomplete))
+            findings.append(_note_of_missing_features(incomplete))
         return findings
 
 
-def _note_of_missing(incomplete: Sequence[MatchedSet]) -> Finding:
+def _note_of_missing_features(incomplete: Sequence[MatchedSet]) -> Finding:
     """A note about sets that name features which the table does not have.
 
     Parameters

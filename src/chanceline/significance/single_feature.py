@@ -78,7 +78,7 @@ def feature_bound(
     exchangeable = _exchangeable_units(y, block_of)
 
     # The few columns most correlated with the labels. Each has two readings: values and ranks.
-    candidates = _most_correlated(X, exchangeable)
+    candidates = _most_correlated_columns(X, exchangeable)
     candidate_values = X[np.ix_(exchangeable.units, candidates)]
     readings = _values_and_ranks(candidate_values, exchangeable)  # (units, readings)
     column_of_reading = np.concatenate([candidates, candidates])  # values, then ranks
@@ -178,7 +178,7 @@ def _exchangeable_units(y: Floats, block_of_unit: Ints) -> _ExchangeableUnits:
     )
 
 
-def _most_correlated(X: Floats, exchangeable: _ExchangeableUnits) -> Ints:
+def _most_correlated_columns(X: Floats, exchangeable: _ExchangeableUnits) -> Ints:
     """The numbers of the `MAX_CANDIDATES` columns of X most correlated with the labels, best first.
 
     Correlations are approximate: labels are centred within blocks, but the standard deviation of a

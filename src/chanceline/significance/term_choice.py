@@ -100,7 +100,7 @@ def most_needed_term(
     index = most_needed(library.values, span, responses, level)
     if index is None:
         return None
-    return _with_best_factors(library.terms[index], library, span, responses)
+    return _term_with_best_factors(library.terms[index], library, span, responses)
 
 
 def _add_term_and_companions(
@@ -138,7 +138,7 @@ def most_needed(terms: Floats, span: KnownSpan, responses: Responses, level: flo
     return best
 
 
-def _with_best_factors(
+def _term_with_best_factors(
     term: Term, library: TermLibrary, span: KnownSpan, responses: Responses
 ) -> Term:
     """Improve a product of covariates by exchanging one factor at a time.

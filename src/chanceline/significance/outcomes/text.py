@@ -132,12 +132,12 @@ def _contrast_lines(result: OutcomeTest) -> list[str]:
     """
     if not result.contrasts:
         return []
-    ordered = sorted(result.contrasts, key=lambda reading: reading.adjusted_pvalue)
-    width = max(len(reading.words) for reading in ordered)
+    smallest_p_first = sorted(result.contrasts, key=lambda reading: reading.adjusted_pvalue)
+    width = max(len(reading.words) for reading in smallest_p_first)
     lines = ["Which classes differ (p adjusted for all comparisons; best feature):"]
-    for reading in ordered:
-        adjusted = f"{reading.adjusted_pvalue:<8.2g}"
-        lines.append(f"  {reading.words:<{width}}  p = {adjusted} {reading.feature}")
+    for reading in smallest_p_first:
+        pvalue = f"{reading.adjusted_pvalue:<8.2g}"
+        lines.append(f"  {reading.words:<{width}}  p = {pvalue} {reading.feature}")
     return lines
 
 
