@@ -148,8 +148,9 @@ def match_sets(
         if len(varying_columns) == 0:
             untested[name] = WhyUntested.CONSTANT
             continue
-        # Of equal columns only the first is kept.
-        tested_columns = varying_columns[distinct_columns(X[:, varying_columns], intercept)]
+        # Of equal columns only the first is kept: indices into `varying_columns`.
+        distinct = distinct_columns(X[:, varying_columns], intercept)
+        tested_columns = varying_columns[distinct]
         testable.append(
             MatchedSet(
                 name=name, columns=tested_columns, n_found=len(columns), missing=missing_names

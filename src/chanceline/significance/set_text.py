@@ -37,18 +37,18 @@ def first_sentences(result: SetTests) -> list[str]:
     A last sentence says so if the run was stopped before all sets were tested.
     """
     # Which sets have an adjusted p-value within the level.
-    tested = plural(len(result.sets), "set")
+    all_sets = plural(len(result.sets), "set")
     level = f"{result.settings.level:g}"
     noun = result.outcome.noun
     names = result.convincing
     if names:
         verb = "goes" if len(names) == 1 else "go"
         sentence = (
-            f"{len(names)} of {tested} {verb} with {noun} (adjusted p ≤ {level}): "
+            f"{len(names)} of {all_sets} {verb} with {noun} (adjusted p ≤ {level}): "
             f"{quoted(names, MAX_CONVINCING_NAMED)}."
         )
     else:
-        sentence = f"None of {tested} goes with {noun} (adjusted p ≤ {level})."
+        sentence = f"None of {all_sets} goes with {noun} (adjusted p ≤ {level})."
     sentences = [sentence]
 
     # How the outcome was understood (empty for two classes), and whether the run was stopped.

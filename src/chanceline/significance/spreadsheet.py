@@ -158,7 +158,10 @@ def term_formulas(covariate: Covariate, cell: str) -> list[str]:
         standardized = f"({cell}-{_decimal(covariate.mean)})/{_decimal(covariate.spread)}"
         reach = _decimal(covariate.reach)
         clipped = f"MAX(-{reach},MIN({reach},{standardized}))"
-        return [f"IF(ISNUMBER({cell}),{clipped},NA())", f"IF(ISNUMBER({cell}),({clipped})^2,NA())"]
+        return [
+            f"IF(ISNUMBER({cell}),{clipped},NA())",
+            f"IF(ISNUMBER({cell}),({clipped})^2,NA())",
+        ]
     return [f"IF(ISNUMBER({cell}),{cell},NA())"]
 
 

@@ -51,7 +51,7 @@ class StageResults:
         rules = self.observed.rules
         errors_of_rules = fewest_errors_on(support.tolist(), rules)  # None without such a rule
         supports_of_rules = [np.sort(rule.support) for rule in rules]
-        has_rule_on_all = any(np.array_equal(found, support) for found in supports_of_rules)
+        has_rule_on_all = any(np.array_equal(columns, support) for columns in supports_of_rules)
         has_blocks = plan.design.sizes.blocks is not None
         has_covariates = plan.design.covariate_basis is not None
         rules_suffice = has_rule_on_all and not has_blocks and not has_covariates

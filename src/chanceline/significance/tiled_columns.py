@@ -302,12 +302,13 @@ def make_tiled_columns(
     intercept : whether the rule has a threshold. Without it columns are only scaled.
     n_threads : number of tiles to work on at the same time.
     """
-    # The first pass. A task has the number of the tile's first column, and the columns to use.
-    chosen_by_tile = [
-        (chosen.tile_start, chosen.columns_in_tile)
-        for chosen in chosen_columns_by_tile(table, features)
-    ]
-    scalings = list(table.map_tiles(measure_tile, chosen_by_tile, (design, intercept), n_threads))
+    # The first pass. A task has the number of the tile's first column, and the columns to use. The
+    # table calls `measure_tile(tile, columns_in_tile, *common)`.
+    tasks = []
+    for chosen in chosen_columns_by_tile(table, features):
+        tasks.append((chosen.tile_start, chosen.columns_in_tile))
+    common = (design, intercept)
+    scalings = list(table.map_tiles(measure_tile, tasks, common, n_threads))
     scaling = join_scalings(scalings)
 
     # Drop columns of length 0: blocks and covariates explain them up to rounding.

@@ -182,7 +182,8 @@ class ScorePathState:
         # The column of largest gain, which is the reduction of the squared residual. `products` and
         # `squared_lengths`, from which gains follow, are one step behind: `_update_and_yield_gains`
         # first projects the direction of the previous step out of both.
-        best_columns, _ = largest_of_rows(self._update_and_yield_gains(), n_rows=len(self.residual))
+        gains_of_chunks = self._update_and_yield_gains()
+        best_columns, _ = largest_of_rows(gains_of_chunks, n_rows=len(self.residual))
 
         # The part of each best column outside the directions taken before, scaled to length 1.
         coordinates = self.columns[:, best_columns].T.astype(float)  # (permutations, coordinates)

@@ -232,7 +232,8 @@ def forward_order(prepared: PreparedSamples, n_steps: int) -> Ints:
     """
     if n_steps == 0:
         return np.zeros(0, dtype=np.int64)
-    lengths = np.sqrt(np.einsum("ij,ij->j", prepared.columns, prepared.columns))
+    squared_lengths = np.einsum("ij,ij->j", prepared.columns, prepared.columns)  # (columns,)
+    lengths = np.sqrt(squared_lengths)
     varying_columns = np.flatnonzero(lengths > 0)
     if len(varying_columns) == 0:
         return np.zeros(0, dtype=np.int64)
