@@ -207,9 +207,9 @@ def _fields_of_rule(rule: PredictionRule) -> dict[str, Any]:
 
 
 def _fitted_rules(plan: Plan) -> FittedRules:
-    """The rule on all samples, and beside one on many features that on few.
+    """Fit the rule to all samples. If it uses many features, there can be a second one on few.
 
-    Both know the names of their features and of their blocks.
+    Both rules know the names of their features and of their blocks.
     """
     data = plan.data
     fitted = fit_rules(data.X, data.y, **sample_roles(plan), **_feature_choice(plan))

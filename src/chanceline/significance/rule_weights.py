@@ -74,7 +74,7 @@ class WeightedRule:
 
 
 def weighted_rules(result: SeparationTest) -> list[WeightedRule]:
-    """The rule to use and that on few features, as far as there are such; and what separates."""
+    """The rule to use and the rule on few features, if there are any; and the separating set."""
     rules = []
     if result.rule is not None:
         rules.append(_weights_of_prediction_rule(result.rule, RuleRole.TO_USE))

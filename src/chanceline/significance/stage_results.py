@@ -41,7 +41,8 @@ class StageResults:
 
         Two kinds of rules count: those that searches found on these columns or on some of them, and
         a fit by least squares on all of them. The fit is skipped if it is not needed: a search had
-        these very columns, and there are no blocks and covariates, which only least squares uses.
+        exactly these columns, and there are no blocks and no covariates, which only least squares
+        uses.
 
         Parameters
         ----------

@@ -60,7 +60,7 @@ class KnownSpan:
 
     @property
     def n_directions(self) -> int:
-        """The dimensions of the span, beside the thresholds of blocks."""
+        """The dimensions of the span, not counting the thresholds of blocks."""
         return self.basis.shape[1]
 
     @property
@@ -75,7 +75,7 @@ class KnownSpan:
         return centred - self.basis @ (self.basis.T @ centred)
 
     def with_column(self, column: Floats) -> KnownSpan:
-        """The span with one more column (units,); the same if nothing of that is left."""
+        """The span with one more column (units,); unchanged if the column lies in the span."""
         residual = self.residuals(column[:, None])
         # Twice, because one projection leaves rounding where little is left.
         residual = self.residuals(residual)

@@ -115,7 +115,7 @@ def r_squared(
     r2 = 1 - squared_errors.sum() / guess_errors.sum()
 
     # The interval by Student's t. `n_independent` is smaller than the number of samples if the
-    # terms of samples of one unit, such as a patient, are alike.
+    # terms of samples of one unit, such as a patient, are similar.
     terms = ((1 - r2) * guess_errors - squared_errors) / guess_errors.mean()  # (samples,)
     n_effective = max(MIN_EFFECTIVE, share * held_out.n_independent(terms))
     standard_error = terms.std() / sqrt(n_effective)
@@ -183,8 +183,8 @@ def error_rate(
     """
     value = float(np.mean(is_wrong(codes, held_out)))  # over repeats and samples
 
-    # Samples of one unit, such as a patient, count as fewer independent samples, the more alike
-    # their probabilities of wrong classes are.
+    # The samples of one unit, such as a patient, count as fewer independent samples, the more
+    # similar their probabilities of wrong classes are.
     probability_of_truth = held_out.mean_prediction[np.arange(len(codes)), codes]  # (samples,)
     n_effective = share * held_out.n_independent(1 - probability_of_truth)
 
@@ -224,7 +224,7 @@ def balanced_error(
     value = float(np.mean(errors / sizes))
 
     # For the interval, every class counts with only this share of its n_c samples: `share` of the
-    # independent samples, which are fewer if samples of one unit (such as a patient) are alike.
+    # independent samples, which are fewer if samples of one unit (such as a patient) are similar.
     probability_of_truth = held_out.mean_prediction[np.arange(len(codes)), codes]
     counted_share = share * held_out.n_independent(1 - probability_of_truth) / len(codes)
     smoothed_rates = (errors + 1) / (sizes + 2)

@@ -442,7 +442,7 @@ def make_outcome_result(
 def size_readings_of_scores(
     plan: OutcomePlan, shuffled: ShuffledScores | None
 ) -> tuple[ScoreSizeReading, ...]:
-    """What 1, 2, … features explain of the outcome: R², beside R² of permuted outcomes.
+    """What 1, 2, … features explain of the outcome: R², compared with R² of permuted outcomes.
 
     Empty without permutations.
     """
