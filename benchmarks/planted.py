@@ -33,8 +33,8 @@ from chanceline.significance.planted import (
     ALONE_RATIO,
     PlantedRule,
     SampleCount,
-    simulate_alone,
-    unrelated_line,
+    samples_to_beat_all,
+    samples_to_beat_unrelated,
     unrelated_set_does_as_well,
 )
 
@@ -99,7 +99,7 @@ def append(row: dict[str, object]) -> None:
 @cache
 def predicted_line(rule: PlantedRule) -> float:
     """The predicted number of samples."""
-    return unrelated_line(rule).samples
+    return samples_to_beat_unrelated(rule).samples
 
 
 def samples_at(rule: PlantedRule, ratio: float) -> int:
@@ -137,7 +137,7 @@ def fill_alone() -> None:
     for rule in RULES:
         key = f"alone {key_of(rule)}"
         if key not in there:
-            alone = simulate_alone(
+            alone = samples_to_beat_all(
                 rule, ALONE_RATIO * predicted_line(rule), ALONE_TABLES, seed=SEED
             )
             append({"key": key, "samples": alone.samples, "error": alone.error})

@@ -13,9 +13,9 @@ from chanceline.select.plane import best_split
 from chanceline.significance.planted import (
     PlantedRule,
     draw_true_errors,
-    simulate_alone,
+    samples_to_beat_all,
+    samples_to_beat_unrelated,
     true_set_is_alone,
-    unrelated_line,
     unrelated_set_does_as_well,
 )
 from chanceline.significance.unrelated_sets import (
@@ -35,7 +35,7 @@ def test_one_feature_without_threshold_has_a_closed_form(n_features):
     rule = PlantedRule(n_features=n_features, n_true=1, noise=0.0, intercept=False)
     exact = 1 + np.log2((n_features - 1) / np.log(2))
     # Between whole numbers of samples the line is interpolated.
-    assert unrelated_line(rule).samples == pytest.approx(exact, rel=1e-2)
+    assert samples_to_beat_unrelated(rule).samples == pytest.approx(exact, rel=1e-2)
 
 
 @pytest.mark.parametrize(("positives", "errors"), [(4, 1), (4, 3), (3, 2), (5, 3)])
@@ -204,9 +204,9 @@ def test_rivals_are_those_that_all_pairs_show():
 
 def test_the_only_set_comes_later_than_the_end_of_unrelated_ones():
     rule = PlantedRule(n_features=20, n_true=2, noise=0.0, intercept=False)
-    line = unrelated_line(rule)
+    line = samples_to_beat_unrelated(rule)
     steps = []
-    alone = simulate_alone(
+    alone = samples_to_beat_all(
         rule, line.samples, 8, progress=lambda done, total: steps.append((done, total))
     )
     assert alone.samples > line.samples

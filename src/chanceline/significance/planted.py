@@ -207,16 +207,22 @@ def planted_plan(  # noqa: PLR0913
     rule = _checked_rule(n_features, n_selected, noise, intercept)
     tables = whole_number(tables, "the number of tables to simulate")
     seed = whole_number(seed, "the seed")
-    unrelated = unrelated_line(rule, seed)  # the first number
-    alone = None  # the second number, and its standard error
+
+    # The first number: the true features beat all unrelated sets.
+    first_number = samples_to_beat_unrelated(rule, seed)
+    # The second number: they beat all other sets, and are alone.
+    second_number = None
+    standard_error = None
     if tables > 0:
-        guess = ALONE_RATIO * unrelated.samples
-        alone = simulate_alone(rule, guess, tables, seed=seed, progress=progress)
+        guess = ALONE_RATIO * first_number.samples
+        simulated = samples_to_beat_all(rule, guess, tables, seed=seed, progress=progress)
+        second_number = simulated.samples
+        standard_error = simulated.error
     return PlantedPlan(
-        no_unrelated=unrelated.samples,
-        errors=unrelated.errors,
-        alone=None if alone is None else alone.samples,
-        alone_error=None if alone is None else alone.error,
+        no_unrelated=first_number.samples,
+        errors=first_number.errors,
+        alone=second_number,
+        alone_error=standard_error,
         n_tables=tables,
         n_features=rule.n_features,
         n_true=rule.n_true,
@@ -249,20 +255,25 @@ def _checked_rule(n_features: int, n_selected: int, noise: float, intercept: boo
     return PlantedRule(n_features, n_true, noise, intercept)
 
 
-class UnrelatedLine(NamedTuple):
-    """The planted line: samples from which on unrelated sets do worse, and the true set's mean
-    number of errors there.
+class SamplesToBeatUnrelated(NamedTuple):
+    """The number of samples from which on unrelated sets do worse than the true features, and the
+    mean number of errors of the true features there.
     """
 
     samples: float
     errors: float
 
 
-def unrelated_line(rule: PlantedRule, seed: int = 0) -> UnrelatedLine:
-    """The number of samples at which unrelated sets fall behind the true features.
+def samples_to_beat_unrelated(rule: PlantedRule, seed: int = 0) -> SamplesToBeatUnrelated:
+    """How many samples it takes until the true features beat every unrelated set.
 
-    There the probability that no set without a true feature does as well as the true features is
-    one half.
+    A set is unrelated if it has no true feature. At the number of samples returned, the probability
+    that no unrelated set does as well as the true features is one half.
+
+    Parameters
+    ----------
+    rule : the rule that labels follow.
+    seed : seed of the simulated tables that give the errors of the true features.
 
     Returns
     -------
@@ -277,12 +288,13 @@ def unrelated_line(rule: PlantedRule, seed: int = 0) -> UnrelatedLine:
         """
         probability = probability_of_no_unrelated(rule, n_samples, seed)
         # 0 and 1 have no finite quantile.
-        probability = min(max(probability, SMALLEST_PROBABILITY), 1 - SMALLEST_PROBABILITY)
+        probability = max(probability, SMALLEST_PROBABILITY)
+        probability = min(probability, 1 - SMALLEST_PROBABILITY)
         return float(ndtri(probability))
 
     samples = _where_quantile_is_zero(quantile, first_guess(rule))
-    mean_errors = float(draw_true_errors(rule, round(samples), seed).mean())
-    return UnrelatedLine(samples=samples, errors=mean_errors)
+    errors_of_tables = draw_true_errors(rule, round(samples), seed)
+    return SamplesToBeatUnrelated(samples=samples, errors=float(errors_of_tables.mean()))
 
 
 def _where_quantile_is_zero(quantile: Callable[[int], float], guess: float) -> float:
@@ -300,21 +312,27 @@ def _where_quantile_is_zero(quantile: Callable[[int], float], guess: float) -> f
     """
 
     def zero_of_line(low: int, high: int) -> float:
-        """Where the straight line in ln P through the function at two numbers of samples is 0."""
-        share_of_way = quantile(low) / (quantile(low) - quantile(high))
+        """Where the straight line in ln P through the function at two numbers of samples is 0.
+
+        The line reaches 0 after a share s of the way from ln(low) to ln(high), that is at
+        P = low·(high/low)^s.
+        """
+        value_at_low = quantile(low)
+        value_at_high = quantile(high)
+        share_of_way = value_at_low / (value_at_low - value_at_high)
         return float(low * (high / low) ** share_of_way)
 
     # Bracket the zero: the function is negative at `low`, and not negative at `high`.
-    low, high = _bracket(lambda n_samples: quantile(n_samples) >= 0, guess)
+    low, high = _bracket_number_of_samples(lambda n_samples: quantile(n_samples) >= 0, guess)
     if low == high:
         return float(low)
-    # Narrow the bracket. A few steps are enough, because the line is nearly straight.
+    # Narrow the bracket. A few steps are enough, because the function is nearly a straight line.
     for _ in range(STEPS_TO_HALF):
-        between = round(zero_of_line(low, high))
-        if quantile(between) >= 0:
-            high = between
+        estimate = round(zero_of_line(low, high))
+        if quantile(estimate) >= 0:
+            high = estimate
         else:
-            low = between
+            low = estimate
     return zero_of_line(low, high)
 
 
@@ -334,26 +352,10 @@ def probability_of_no_unrelated(rule: PlantedRule, n_samples: int, seed: int = 0
     # Draws from p(e), one for each simulated table: (tables,).
     errors = draw_true_errors(rule, n_samples, seed)
 
-    # Λ depends on the class sizes, too, which are binomial: some quantiles stand for them all.
-    class_sizes = binom.ppf(CLASS_SIZE_QUANTILES, n_samples, 0.5)
-    positives = np.clip(class_sizes, 1, n_samples - 1).astype(int).tolist()
-
     # ln Λ takes long: compute it on a grid of few numbers of errors, to be interpolated.
     error_grid = np.linspace(errors.min(), errors.max(), ERRORS_TRIED).round().astype(int)
     error_grid = np.unique(error_grid)
-    rows_of_grid = []
-    for n_errors in error_grid:
-        row = log_typical_sets(
-            n_samples,
-            n_features=rule.n_features - rule.n_true,
-            n_selected=rule.n_true,
-            positives=positives,
-            errors=int(n_errors),
-            intercept=rule.intercept,
-        )
-        rows_of_grid.append(row)
-    # Interpolation needs finite numbers; larger ones would make no difference to exp(−Λ).
-    log_sets = np.clip(rows_of_grid, -LARGEST_LOG_NUMBER, LARGEST_LOG_NUMBER)  # (grid, class sizes)
+    log_sets = _log_unrelated_sets(rule, n_samples, error_grid)  # ln Λ, (grid, class sizes)
 
     # The mean of exp(−Λ) over the tables, for each class size; then the mean over class sizes.
     probability_of_class_size = []
@@ -362,6 +364,39 @@ def probability_of_no_unrelated(rule: PlantedRule, n_samples: int, seed: int = 0
         probability_of_none = np.exp(-np.exp(log_sets_of_table))
         probability_of_class_size.append(np.mean(probability_of_none))
     return float(np.mean(probability_of_class_size))
+
+
+def _log_unrelated_sets(rule: PlantedRule, n_samples: int, error_grid: Ints) -> Floats:
+    """ln of the typical number of unrelated sets that make at most so many errors.
+
+    The number depends on the size of the positive class, too, which is binomial: some of its
+    quantiles stand for all class sizes.
+
+    Parameters
+    ----------
+    rule : the rule that labels follow. Unrelated sets have as many features as the true set.
+    n_samples : number of samples.
+    error_grid : (grid,) numbers of errors.
+
+    Returns
+    -------
+    (grid, class sizes), limited to ±`LARGEST_LOG_NUMBER`.
+    """
+    class_sizes = binom.ppf(CLASS_SIZE_QUANTILES, n_samples, 0.5)
+    positives = np.clip(class_sizes, 1, n_samples - 1).astype(int).tolist()
+    rows_of_grid = []
+    for n_errors in error_grid:
+        row = log_typical_sets(
+            n_samples,
+            n_features=rule.n_features - rule.n_true,  # those that are not true
+            n_selected=rule.n_true,
+            positives=positives,
+            errors=int(n_errors),
+            intercept=rule.intercept,
+        )
+        rows_of_grid.append(row)
+    # Interpolation needs finite numbers. Beyond the limits they make no difference to exp(−Λ).
+    return np.clip(rows_of_grid, -LARGEST_LOG_NUMBER, LARGEST_LOG_NUMBER)
 
 
 def draw_true_errors(rule: PlantedRule, n_samples: int, seed: int = 0) -> Ints:
@@ -408,17 +443,17 @@ def fewest_true_errors(rule: PlantedRule, table: PlantedTable) -> int:
     """
     true_columns = table.X[:, : rule.n_true]
     # The fewest errors with at most 1, 2, …, n_true features.
-    best = front(
+    best_by_size = front(
         true_columns,
         table.y,
         intercept=rule.intercept,
         max_features=rule.n_true,
         budget=SWAPS_ON_TRUE_FEATURES,
     )
-    return int(best.errors[-1])
+    return int(best_by_size.errors[-1])
 
 
-def _bracket(is_enough: Callable[[int], bool], guess: float) -> tuple[int, int]:
+def _bracket_number_of_samples(is_enough: Callable[[int], bool], guess: float) -> tuple[int, int]:
     """Find two numbers of samples, of which the first is not enough and the second is.
 
     From the guess, the number falls or rises by a constant ratio until the answer changes.
@@ -452,7 +487,7 @@ def _bracket(is_enough: Callable[[int], bool], guess: float) -> tuple[int, int]:
     return low, high
 
 
-def simulate_alone(
+def samples_to_beat_all(
     rule: PlantedRule,
     guess: float,
     n_tables: int,
@@ -460,7 +495,7 @@ def simulate_alone(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> SampleCount:
-    """From how many samples on, in half of all tables, no other set does as well as the true one.
+    """Simulate how many samples it takes until no other set does as well as the true features.
 
     Every simulated table is a study that grows: bisection finds the number of samples from which on
     the true set is alone. The result is the median of these numbers, with its standard error.
@@ -475,7 +510,7 @@ def simulate_alone(
     """
     counts = []
     for table_number in range(n_tables):
-        counts.append(_samples_until_alone(rule, guess, seed=seed + table_number))
+        counts.append(_samples_to_beat_all_in_one_study(rule, guess, seed=seed + table_number))
         if progress is not None:
             progress(table_number + 1, n_tables)
     counts.sort()
@@ -484,13 +519,14 @@ def simulate_alone(
     # probability one half, so that n/2 ± √n/2 of them do (mean and standard deviation). The counts
     # at these two ranks are about two standard errors apart.
     rank_deviation = sqrt(n_tables) / 2
-    lower = counts[max(0, floor(n_tables / 2 - rank_deviation))]
-    upper = counts[min(n_tables - 1, ceil(n_tables / 2 + rank_deviation) - 1)]
-    return SampleCount(samples=float(np.median(counts)), error=(upper - lower) / 2)
+    lower_position = max(0, floor(n_tables / 2 - rank_deviation))
+    upper_position = min(n_tables - 1, ceil(n_tables / 2 + rank_deviation) - 1)
+    two_standard_errors = counts[upper_position] - counts[lower_position]
+    return SampleCount(samples=float(np.median(counts)), error=two_standard_errors / 2)
 
 
-def _samples_until_alone(rule: PlantedRule, guess: float, seed: int) -> float:
-    """From how many samples on no other set does as well as the true one, in one growing study.
+def _samples_to_beat_all_in_one_study(rule: PlantedRule, guess: float, seed: int) -> float:
+    """How many samples it takes until the true set is the only one so good, in one growing study.
 
     Parameters
     ----------
@@ -505,9 +541,9 @@ def _samples_until_alone(rule: PlantedRule, guess: float, seed: int) -> float:
         table = rule.draw(n_samples, n_columns=rule.n_features, seed=seed)
         return true_set_is_alone(rule, table)
 
-    # Bisection, with the true set not yet alone at `low`, and alone at `high`. It ends at a small
-    # share of the number itself, because studies differ by much more.
-    low, high = _bracket(is_alone, guess)
+    # Bisection, with the true set not yet alone at `low`, and alone at `high`. It ends when the two
+    # are near each other, relative to their size: studies differ by much more.
+    low, high = _bracket_number_of_samples(is_alone, guess)
     while high - low > max(1, ALONE_RESOLUTION * high):
         middle = (low + high) // 2
         if is_alone(middle):
@@ -524,7 +560,7 @@ def true_set_is_alone(rule: PlantedRule, table: PlantedTable) -> bool:
     """
     errors = fewest_true_errors(rule, table)
     return not any(
-        _others_do_as_well(rule, table, errors, left_out=[true_column])
+        _others_do_as_well(rule, table, errors, excluded_columns=[true_column])
         for true_column in range(rule.n_true)
     )
 
@@ -532,11 +568,12 @@ def true_set_is_alone(rule: PlantedRule, table: PlantedTable) -> bool:
 def unrelated_set_does_as_well(rule: PlantedRule, table: PlantedTable) -> bool:
     """Whether a set without any true feature is found that makes as few errors as the true set."""
     errors = fewest_true_errors(rule, table)
-    return _others_do_as_well(rule, table, errors, left_out=list(range(rule.n_true)))
+    all_true_columns = list(range(rule.n_true))
+    return _others_do_as_well(rule, table, errors, excluded_columns=all_true_columns)
 
 
 def _others_do_as_well(
-    rule: PlantedRule, table: PlantedTable, errors: int, left_out: list[int]
+    rule: PlantedRule, table: PlantedTable, errors_of_true_set: int, excluded_columns: list[int]
 ) -> bool:
     """Whether a search without some columns finds a set of features as good as the true one.
 
@@ -546,15 +583,16 @@ def _others_do_as_well(
     ----------
     rule : the number of true features, and whether fitted rules have a threshold.
     table : a simulated table.
-    errors : the errors of the true set.
-    left_out : columns of the table that the search may not use.
+    errors_of_true_set : the fewest errors of a rule on the true features.
+    excluded_columns : columns of the table that the search may not use.
     """
     result = search(
-        np.delete(table.X, left_out, axis=1),
+        np.delete(table.X, excluded_columns, axis=1),
         table.y,
         intercept=rule.intercept,
-        errors=errors,
+        errors=errors_of_true_set,
         target=rule.n_true,  # it stops at a set of at most this size
         budget=SWAPS_FOR_RIVALS,
     )
-    return result.rule.errors <= errors and result.rule.n_selected <= rule.n_true
+    found = result.rule
+    return found.errors <= errors_of_true_set and found.n_selected <= rule.n_true

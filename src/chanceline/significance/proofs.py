@@ -77,22 +77,22 @@ def _stage2_proofs(plan: Plan, observed: ObservedFit) -> list[Proof]:
     if observed.stage2 is None:
         return proofs
     if observed.counted_rule is not None:
-        counted = Proof(
+        counted_errors_proof = Proof(
             stage=Stage.COUNTED_ERRORS,
             log10_p=observed.stage2.log10_counted,
             features=plan.names_of(observed.counted_rule.support),
             errors=observed.counted_rule.errors,
             share=plan.spending.stage2_level,
         )
-        proofs.append(counted)
+        proofs.append(counted_errors_proof)
     if observed.feature is not None:
-        one_feature = Proof(
+        one_feature_proof = Proof(
             stage=Stage.ONE_FEATURE,
             log10_p=observed.stage2.log10_feature,
             features=(observed.feature.name,),
             errors=None,  # this proof counts no errors
             share=plan.spending.stage2_level,
         )
-        proofs.append(one_feature)
+        proofs.append(one_feature_proof)
     # As p-values are logarithms, adding log₁₀ 2 doubles them.
     return [replace(proof, log10_p=proof.log10_p + LOG10_2) for proof in proofs]

@@ -203,8 +203,8 @@ def read_draws(
     draws : what came of every draw, in the order in which they were made.
     stop_after : the number of exceedances at which drawing ends; None if only the number of draws
         ends it.
-    max_errors : a set of features with more errors does not separate: it is None in `null_sizes`,
-        the list of the set sizes found on shuffled labels.
+    max_errors : the errors with which a set of features still counts as separating. A draw whose
+        set makes more errors has the entry None in `null_sizes`, the set sizes of all draws.
     """
     # How many draws count, and the estimate. It differs if the number of draws was random because
     # drawing stopped at an exceedance.

@@ -75,17 +75,19 @@ def shortest_inequality(rule: Rule | PredictionRule, columns: Floats) -> Inequal
         threshold = -threshold
         sign = "<"
 
-    # In the format specification, `z` writes −0 as 0, and `g` gives the significant digits.
-    largest = float(np.abs(weights).max())
+    largest_weight = float(np.abs(weights).max())
+    divided_weights = weights / largest_weight
+    divided_threshold = threshold / largest_weight
     for digits in range(MIN_DIGITS, MAX_DIGITS + 1):
-        rounded = Inequality(
-            weights=tuple(f"{weight:z.{digits}g}" for weight in weights / largest),
-            threshold=f"{threshold / largest:z.{digits}g}",
+        # In the format specification, `z` writes −0 as 0, and `g` gives the significant digits.
+        inequality = Inequality(
+            weights=tuple(f"{weight:z.{digits}g}" for weight in divided_weights),
+            threshold=f"{divided_threshold:z.{digits}g}",
             sign=sign,
             digits=digits,
         )
-        if np.array_equal(rounded.calls_positive(columns), is_positive):
-            return rounded
+        if np.array_equal(inequality.calls_positive(columns), is_positive):
+            return inequality
 
     # Even with all digits some sample is classified differently, because the division by the
     # largest weight rounds, too: write the weights undivided.

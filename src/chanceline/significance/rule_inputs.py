@@ -88,10 +88,13 @@ def rule_inputs(
     if recipe.transform == "rank":
         sorted_columns = np.sort(values_of_file, axis=0).T  # (features, samples)
         ranked_values = dict(zip(features, sorted_columns, strict=True))
+
+    means = values_for_rules.mean(axis=0).tolist()
+    ranges = ranges_of(values_of_file)
     return RuleInputs(
         recipe=recipe.for_features(features),
-        means=dict(zip(features, values_for_rules.mean(axis=0).tolist(), strict=True)),
-        ranges=dict(zip(features, ranges_of(values_of_file), strict=True)),
+        means=dict(zip(features, means, strict=True)),
+        ranges=dict(zip(features, ranges, strict=True)),
         ranked_values=ranked_values,
         source=data.source,
         row_digests=digests_of_rows(data.X[:, columns_of_first_rule]),

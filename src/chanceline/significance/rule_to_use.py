@@ -156,7 +156,9 @@ def usable_rule(plan: Plan) -> RuleToUse:
     data = plan.data
     fitted, rule_of_few_features = _fitted_rules(plan)
     scores = fitted.scores(data.X, _blocks_or_pairs(data), data.covariates)  # (samples,)
-    is_wrong = (scores > 0) != (data.y > 0)
+    is_called_positive = scores > 0
+    is_positive = data.y > 0
+    wrong_samples = np.flatnonzero(is_called_positive != is_positive)
 
     # Cross-validate, to know what to expect on new samples.
     expected = expected_error(
@@ -169,10 +171,11 @@ def usable_rule(plan: Plan) -> RuleToUse:
 
     # How stable the choice of features is, and which other features could replace each of them.
     stability = _selection_stability(plan, fitted)
-    surrogates = {
-        data.feature_names[reading.feature]: plan.names_of(reading.surrogates)
-        for reading in stability.readings
-    }
+    surrogates = {}
+    for reading in stability.readings:
+        name = data.feature_names[reading.feature]
+        surrogates[name] = plan.names_of(reading.surrogates)
+    alternatives = tuple(plan.names_of(support) for support in stability.alternatives)
 
     # The rule in words and as a formula for spreadsheets, and with small whole weights (a
     # scorecard) if the user asked for it.
@@ -184,11 +187,11 @@ def usable_rule(plan: Plan) -> RuleToUse:
         text=_sentence(plan, fitted),
         formula=spreadsheet_formula(fitted, data.X, data.feature_names, plan.class_names),
         sample_scores=scores,
-        wrong=tuple(np.flatnonzero(is_wrong).tolist()),
+        wrong=tuple(wrong_samples.tolist()),
         expected_error=expected,
         stability=stability,
         surrogates=surrogates,
-        alternatives=tuple(plan.names_of(support) for support in stability.alternatives),
+        alternatives=alternatives,
         features_named=plan.features is not None,
         few=rule_of_few_features,
         few_text=few_text,
@@ -204,9 +207,9 @@ def _fields_of_rule(rule: PredictionRule) -> dict[str, Any]:
 
 
 def _fitted_rules(plan: Plan) -> FittedRules:
-    """The rule on all samples, and beside one on many features that on few.
+    """Fit the rule to all samples. If it uses many features, there can be a second one on few.
 
-    Both know the names of their features and of their blocks.
+    Both rules know the names of their features and of their blocks.
     """
     data = plan.data
     fitted = fit_rules(data.X, data.y, **sample_roles(plan), **_feature_choice(plan))

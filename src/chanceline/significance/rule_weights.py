@@ -74,22 +74,22 @@ class WeightedRule:
 
 
 def weighted_rules(result: SeparationTest) -> list[WeightedRule]:
-    """The rule to use and that on few features, as far as there are such; and what separates."""
+    """The rule to use and the rule on few features, if there are any; and the separating set."""
     rules = []
     if result.rule is not None:
-        rules.append(_from_prediction(result.rule, RuleRole.TO_USE))
+        rules.append(_weights_of_prediction_rule(result.rule, RuleRole.TO_USE))
         if result.rule.few is not None:
-            rules.append(_from_prediction(result.rule.few, RuleRole.FEW))
-    rules.append(_from_separating(result.separating))
+            rules.append(_weights_of_prediction_rule(result.rule.few, RuleRole.FEW))
+    rules.append(_weights_of_separating_set(result.separating))
     return rules
 
 
-def _from_prediction(rule: PredictionRule, role: RuleRole) -> WeightedRule:
-    """Collect the weights of a cross-validated rule, to be listed as rows of a table.
+def _weights_of_prediction_rule(rule: PredictionRule, role: RuleRole) -> WeightedRule:
+    """Collect the weights of a rule for new samples, to be listed as rows of a table.
 
     Parameters
     ----------
-    rule : a rule for new samples, with weights of features and covariates, and biases of blocks.
+    rule : the rule, with weights of features and covariates, and biases of blocks.
     role : which of the result's rules it is.
     """
     return WeightedRule(
@@ -104,8 +104,8 @@ def _from_prediction(rule: PredictionRule, role: RuleRole) -> WeightedRule:
     )
 
 
-def _from_separating(separating: Separating) -> WeightedRule:
-    """The rule of the set that separates."""
+def _weights_of_separating_set(separating: Separating) -> WeightedRule:
+    """Collect the weights of the rule on the separating set; it has features and a bias only."""
     return WeightedRule(
         role=RuleRole.SEPARATING,
         features=separating.features,
@@ -140,15 +140,15 @@ def covariate_rows(rule: WeightedRule) -> list[WeightRow]:
 
     Terms are the columns of numbers that covariates become; a covariate can have several.
     """
-    terms: list[str] = []
-    meanings: list[str] = []
+    # All terms, covariate after covariate, as (name, meaning).
+    terms: list[tuple[str, str]] = []
     for covariate in rule.encoder.covariates:
-        terms += covariate.terms
-        meanings += term_meanings(covariate)
-    return [
-        WeightRow(TermKind.COVARIATE, term, weight, meaning)
-        for term, weight, meaning in zip(terms, rule.covariate_weights, meanings, strict=True)
-    ]
+        terms += zip(covariate.terms, term_meanings(covariate), strict=True)
+    # The weights are in the same order.
+    rows = []
+    for (name, meaning), weight in zip(terms, rule.covariate_weights, strict=True):
+        rows.append(WeightRow(TermKind.COVARIATE, name, weight, meaning))
+    return rows
 
 
 def term_meanings(covariate: Covariate) -> list[str]:

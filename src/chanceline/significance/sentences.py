@@ -46,7 +46,7 @@ def rule_sentence(
     """
     negative, positive = classes
     columns = X[:, rule.support].astype(float)  # (samples, features of the rule)
-    names_in_rule = [names[j] for j in rule.support]
+    names_in_rule = [names[column] for column in rule.support]
     if not np.any(rule.weights):
         # Without weights the same class is predicted for every sample.
         constant = positive if rule.bias > 0 else negative

@@ -156,14 +156,14 @@ def separating_set(plan: Plan, shown: ShownRule) -> Separating:
         errors=rule.errors,
         text=rule_sentence(rule, data.X, data.feature_names, plan.class_names),
         bound=shown.bound,
-        replica=place_on_diagram(plan, rule),
+        replica=compare_with_noise_theory(plan, rule),
         n_samples=len(data.y),
         n_features=len(data.feature_names),
         unavoidable=unavoidable_errors(data.X, data.y),
     )
 
 
-def place_on_diagram(plan: Plan, rule: Rule) -> ReplicaReading | None:
+def compare_with_noise_theory(plan: Plan, rule: Rule) -> ReplicaReading | None:
     """Compare a set with theory: does the best set of this size separate pure noise, too?
 
     The theory is for samples per feature (load) and share of selected features (density), and for

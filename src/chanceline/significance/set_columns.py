@@ -78,11 +78,11 @@ class MatchedSets:
         # A note about the sets of which the table has only some features.
         incomplete = [matched for matched in self.testable if matched.missing]
         if incomplete:
-            findings.append(_note_of_missing(incomplete))
+            findings.append(_note_of_missing_features(incomplete))
         return findings
 
 
-def _note_of_missing(incomplete: Sequence[MatchedSet]) -> Finding:
+def _note_of_missing_features(incomplete: Sequence[MatchedSet]) -> Finding:
     """A note about sets that name features which the table does not have.
 
     Parameters
@@ -140,18 +140,21 @@ def match_sets(
     testable = []
     untested = {}
     for name, features in sets.items():
-        columns, missing = _find_columns_of_set(name, features, column_of_name)
+        columns, missing_names = _find_columns_of_set(name, features, column_of_name)
         if len(columns) == 0:
             untested[name] = WhyUntested.NO_COLUMN
             continue
-        varying = columns[varies[columns]]
-        if len(varying) == 0:
+        varying_columns = columns[varies[columns]]
+        if len(varying_columns) == 0:
             untested[name] = WhyUntested.CONSTANT
             continue
-        # Of equal columns only the first is kept.
-        distinct = varying[distinct_columns(X[:, varying], intercept)]
+        # Of equal columns only the first is kept: indices into `varying_columns`.
+        distinct = distinct_columns(X[:, varying_columns], intercept)
+        tested_columns = varying_columns[distinct]
         testable.append(
-            MatchedSet(name=name, columns=distinct, n_found=len(columns), missing=missing)
+            MatchedSet(
+                name=name, columns=tested_columns, n_found=len(columns), missing=missing_names
+            )
         )
 
     if not testable:
@@ -196,7 +199,7 @@ def _find_columns_of_set(
     """
     n_columns = len(column_of_name)
     columns = set()
-    missing = []
+    missing_names = []
     for feature in features:
         if not isinstance(feature, str):
             description = f"a feature's number in the set {set_name!r}"
@@ -204,8 +207,8 @@ def _find_columns_of_set(
         elif feature in column_of_name:
             columns.add(column_of_name[feature])
         else:
-            missing.append(feature)
-    missing_once = tuple(dict.fromkeys(missing))  # in the order of the set
+            missing_names.append(feature)
+    missing_once = tuple(dict.fromkeys(missing_names))  # in the order of the set
     return np.array(sorted(columns), dtype=np.int64), missing_once
 
 

@@ -120,20 +120,18 @@ def run_set_tests(
     """
     # The number of shuffles: as the user asked, or as many as take a few seconds.
     matched = sets_of_table(question, sets)
-    seconds_of_shuffle = _seconds_per_shuffle_of_sets(question, matched.testable)
-    n_shuffles = question.settings.permutations or affordable_shuffles(seconds_of_shuffle)
+    seconds_per_shuffle = _seconds_per_shuffle_of_sets(question, matched.testable)
+    n_shuffles = question.settings.permutations or affordable_shuffles(seconds_per_shuffle)
     settings = replace(question.settings, permutations=n_shuffles)
 
     # The statistics of each set on the same shuffles. The runner calls
     # `set_statistics(columns, shuffles)` for each set; starting processes pays only for long work.
-    is_short = n_shuffles * seconds_of_shuffle <= MAX_SECONDS
+    is_short = n_shuffles * seconds_per_shuffle <= MAX_SECONDS
     n_jobs = 1 if is_short else settings.n_jobs
     runner = ShuffleRunner(n_jobs, settings.time_limit, progress)
-    statistics, stopped_by = runner.collect(
-        set_statistics,
-        [matched_set.columns for matched_set in matched.testable],
-        common=(question.draw_shuffles(n_shuffles),),
-    )
+    columns_of_sets = [matched_set.columns for matched_set in matched.testable]
+    shuffles = question.draw_shuffles(n_shuffles)
+    statistics, stopped_by = runner.collect(set_statistics, columns_of_sets, common=(shuffles,))
     if not statistics:
         # Stopped before the first set was done: there is no result.
         raise KeyboardInterrupt

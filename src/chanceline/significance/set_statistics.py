@@ -226,33 +226,36 @@ def _find_carriers(
     log_probabilities : ln of the probability, by chance, of losses as small as the observed ones:
         arrays for the path, for all features, and for the best features.
     """
-    # The sizes of the path, and the shares of best features, that are improbable enough.
-    smallest_log_p = min(member.min() for member in log_probabilities)
-    largest_accepted = smallest_log_p + log(NEARLY_AS_PROBABLE)
+    # The sizes of the path, and the shares of best features, that are improbable enough: at most
+    # `NEARLY_AS_PROBABLE` times as probable as the most improbable loss.
+    smallest_log_p = min(log_p_of_losses.min() for log_p_of_losses in log_probabilities)
+    largest_accepted_log_p = smallest_log_p + log(NEARLY_AS_PROBABLE)
     sizes_on_path = 1 + np.arange(len(log_probabilities.path))
-    accepted_sizes = sizes_on_path[log_probabilities.path <= largest_accepted]
-    is_accepted_share = log_probabilities.best_features <= largest_accepted
+    is_accepted_size = log_probabilities.path <= largest_accepted_log_p
+    accepted_sizes = sizes_on_path[is_accepted_size]
+    is_accepted_share = log_probabilities.best_features <= largest_accepted_log_p
     accepted_shares = np.array(SHARES_OF_BEST)[is_accepted_share]
 
-    # The carrying columns, the strongest correlation first.
+    # The carrying columns, the strongest correlation first. Columns are numbered within the set.
     strongest_first = np.argsort(-np.abs(correlations), kind="stable")
     if len(accepted_sizes) > 0:
-        # The features of the shortest such path.
+        # The features of the shortest accepted path; `support` has their numbers in the table.
         support = first_batch.support(OBSERVED_LABELLING, int(accepted_sizes.min()))
-        is_in_support = np.isin(columns.feature_of_column[strongest_first], support)
-        carrying = strongest_first[is_in_support]
+        features_strongest_first = columns.feature_of_column[strongest_first]
+        is_in_support = np.isin(features_strongest_first, support)
+        carrying_columns = strongest_first[is_in_support]
     elif len(accepted_shares) > 0:
-        # The best features, in the smallest such share.
+        # The best features, in the smallest accepted share.
         n_carrying = columns_in_share(float(accepted_shares.min()), len(correlations))
-        carrying = strongest_first[:n_carrying]
+        carrying_columns = strongest_first[:n_carrying]
     else:
         # All features.
-        carrying = strongest_first
+        carrying_columns = strongest_first
 
     # Of many features only the first are named; the evidence is then said to be spread.
-    named = carrying[:MAX_CARRIERS]
+    named_columns = carrying_columns[:MAX_CARRIERS]
     return Carriers(
-        columns=columns.feature_of_column[named],
-        correlations=correlations[named],
-        spread=len(carrying) > len(named),
+        columns=columns.feature_of_column[named_columns],
+        correlations=correlations[named_columns],
+        spread=len(carrying_columns) > len(named_columns),
     )

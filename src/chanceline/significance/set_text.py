@@ -37,18 +37,18 @@ def first_sentences(result: SetTests) -> list[str]:
     A last sentence says so if the run was stopped before all sets were tested.
     """
     # Which sets have an adjusted p-value within the level.
-    tested = plural(len(result.sets), "set")
+    all_sets = plural(len(result.sets), "set")
     level = f"{result.settings.level:g}"
     noun = result.outcome.noun
     names = result.convincing
     if names:
         verb = "goes" if len(names) == 1 else "go"
         sentence = (
-            f"{len(names)} of {tested} {verb} with {noun} (adjusted p ≤ {level}): "
+            f"{len(names)} of {all_sets} {verb} with {noun} (adjusted p ≤ {level}): "
             f"{quoted(names, MAX_CONVINCING_NAMED)}."
         )
     else:
-        sentence = f"None of {tested} goes with {noun} (adjusted p ≤ {level})."
+        sentence = f"None of {all_sets} goes with {noun} (adjusted p ≤ {level})."
     sentences = [sentence]
 
     # How the outcome was understood (empty for two classes), and whether the run was stopped.
@@ -78,14 +78,14 @@ def set_lines(result: SetTests) -> list[str]:
     The columns are the set, its adjusted p-value, its own p-value, its number of features, and the
     features in which the evidence lies, with their correlations.
     """
-    shown = result.sets[:MAX_ROWS]
-    name_width = max(len(_short_name(reading.name)) for reading in shown)
+    shown_sets = result.sets[:MAX_ROWS]
+    name_width = max(len(_short_name(reading.name)) for reading in shown_sets)
     heading = f"  {'set':<{name_width}}  {'adjusted p':<10}  {'p':<8}  {'features':<9}  carried by"
     level = result.settings.level
     lines = [heading]
-    for reading in shown:
+    for reading in shown_sets:
         lines.append(_set_line(reading, name_width, level))
-    n_hidden = len(result.sets) - len(shown)
+    n_hidden = len(result.sets) - len(shown_sets)
     if n_hidden > 0:
         lines.append(f"  and {plural(n_hidden, 'more set')} with larger p-values")
     lines += ["", _in_lines(f"  {carriers_legend(result)}")]

@@ -201,12 +201,13 @@ def shuffle_for_path(plan: Plan, path: ObservedPath, runner: ShuffleRunner) -> S
         # Stopped before the first shuffle: there is no p-value.
         return ShuffleResults(losses=losses)
 
-    # Collect the p-values: of the whole test, and of every feature alone (by its column of X).
+    # The p-value of every feature alone, by the number of its column in X.
     features = columns.feature_of_column.tolist()
     pvalues = losses.marginal_pvalues(columns, plan.design.y).tolist()
+    pvalue_of_feature = dict(zip(features, pvalues, strict=True))
     return ShuffleResults(
         losses=losses,
-        permutation=losses.permutation_reading(),
+        permutation=losses.permutation_reading(),  # the p-value of the whole test
         spread=losses.spread(),
-        marginal_pvalues=dict(zip(features, pvalues, strict=True)),
+        marginal_pvalues=pvalue_of_feature,
     )

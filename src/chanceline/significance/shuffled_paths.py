@@ -107,17 +107,17 @@ class ShuffledLosses:
         """
         # Column 0 is the mean squared correlation, the others are ridge regressions.
         pvalues = self.adjusted_pvalues().all_features
-        best = int(pvalues.argmin())  # of equal p-values the first, the simpler measure
-        measure = SpreadMeasure.CORRELATIONS if best == 0 else SpreadMeasure.RIDGE
+        best_column = int(pvalues.argmin())  # of equal p-values the first, the simpler measure
+        measure = SpreadMeasure.CORRELATIONS if best_column == 0 else SpreadMeasure.RIDGE
 
         # Losses are negative measures. Row 0 is the observed labelling, the others are shuffles.
-        values = -self.losses.all_features[:, best]
+        values = -self.losses.all_features[:, best_column]
         observed = float(values[0])
         low, median, high = np.quantile(values[1:], BAND_QUANTILES).tolist()
         return SpreadReading(
             value=observed,
             shuffled=(low, median, high),
-            pvalue=float(pvalues[best]),
+            pvalue=float(pvalues[best_column]),
             measure=measure,
         )
 
@@ -144,15 +144,19 @@ class ShuffledLosses:
         """The fewest errors on each path of the first batch, and the fewest features with these.
 
         A path is better if its rank is smaller. The rank is the number of features if they make no
-        error; else it is the length of the path plus the errors, which is larger than any of these.
+        error. Else it is the length of the path plus the errors, and so larger than the rank of any
+        path without errors.
         """
         fewest_errors = self.first_batch_errors.min(axis=1)  # (labellings,)
         # Column 0 has the errors with one feature; `argmin` takes the first column of equals.
         sizes = 1 + self.first_batch_errors.argmin(axis=1)
         ranks = np.where(fewest_errors == 0, sizes, self.n_steps + fewest_errors)
-        return [
-            SearchStatistic(rank=rank, n_selected=size, errors=errors)
-            for rank, size, errors in zip(
-                ranks.tolist(), sizes.tolist(), fewest_errors.tolist(), strict=True
+        statistics = []
+        for labelling in range(len(ranks)):
+            statistic = SearchStatistic(
+                rank=int(ranks[labelling]),
+                n_selected=int(sizes[labelling]),
+                errors=int(fewest_errors[labelling]),
             )
-        ]
+            statistics.append(statistic)
+        return statistics

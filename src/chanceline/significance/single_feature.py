@@ -78,7 +78,7 @@ def feature_bound(
     exchangeable = _exchangeable_units(y, block_of)
 
     # The few columns most correlated with the labels. Each has two readings: values and ranks.
-    candidates = _most_correlated(X, exchangeable)
+    candidates = _most_correlated_columns(X, exchangeable)
     candidate_values = X[np.ix_(exchangeable.units, candidates)]
     readings = _values_and_ranks(candidate_values, exchangeable)  # (units, readings)
     column_of_reading = np.concatenate([candidates, candidates])  # values, then ranks
@@ -87,8 +87,8 @@ def feature_bound(
     # has a parameter, the slope: every slope gives a valid bound, and the best one is taken. A
     # positive slope means that the positives have the higher values.
     products = exchangeable.centred_labels.astype(X.dtype) @ readings
-    best = int(np.argmax(np.abs(products)))
-    slope, log_p_of_reading = _best_slope(readings[:, best], exchangeable)
+    best_reading = int(np.argmax(np.abs(products)))
+    slope, log_p_of_reading = _best_slope(readings[:, best_reading], exchangeable)
 
     # Correct for the choice among all columns, with values and ranks in both directions for each
     # (union bound). Probabilities are natural logarithms until here.
@@ -96,7 +96,7 @@ def feature_bound(
     log_p = log_p_of_reading + log(READINGS_PER_COLUMN * n_choosable)
     return FeatureBound(
         log10_p=min(0.0, log_p / LN10),
-        feature=int(column_of_reading[best]),
+        feature=int(column_of_reading[best_reading]),
         higher=slope > 0,
     )
 
@@ -153,13 +153,17 @@ def _exchangeable_units(y: Floats, block_of_unit: Ints) -> _ExchangeableUnits:
     block_of_unit : (units,) numbers 0, 1, … of the blocks.
     """
     # The share of positives in the block of every unit: (units,).
-    positive_share = np.bincount(block_of_unit, weights=y > 0) / np.bincount(block_of_unit)
-    share_of_unit = positive_share[block_of_unit]
-    has_both_classes = (share_of_unit > 0) & (share_of_unit < 1)
-    units = np.flatnonzero(has_both_classes)
-    units = units[np.argsort(block_of_unit[units], kind="stable")]
+    block_sizes = np.bincount(block_of_unit)
+    share_of_block = np.bincount(block_of_unit, weights=y > 0) / block_sizes
+    share_of_unit = share_of_block[block_of_unit]
 
-    # Renumber the remaining blocks 0, 1, … without gaps.
+    # The units whose blocks have both classes, sorted by block.
+    has_both_classes = (share_of_unit > 0) & (share_of_unit < 1)
+    exchangeable_units = np.flatnonzero(has_both_classes)
+    order_by_block = np.argsort(block_of_unit[exchangeable_units], kind="stable")
+    units = exchangeable_units[order_by_block]
+
+    # Renumber the blocks of these units 0, 1, … without gaps.
     _, block = np.unique(block_of_unit[units], return_inverse=True)
     # A block starts where the number differs from the one before it; −1 precedes the first.
     block_starts = np.flatnonzero(np.diff(block, prepend=-1))
@@ -174,7 +178,7 @@ def _exchangeable_units(y: Floats, block_of_unit: Ints) -> _ExchangeableUnits:
     )
 
 
-def _most_correlated(X: Floats, exchangeable: _ExchangeableUnits) -> Ints:
+def _most_correlated_columns(X: Floats, exchangeable: _ExchangeableUnits) -> Ints:
     """The numbers of the `MAX_CANDIDATES` columns of X most correlated with the labels, best first.
 
     Correlations are approximate: labels are centred within blocks, but the standard deviation of a
@@ -189,12 +193,15 @@ def _most_correlated(X: Floats, exchangeable: _ExchangeableUnits) -> Ints:
     # (units,) 0 for units that take no part.
     centred_labels = np.zeros(len(X), dtype=X.dtype)
     centred_labels[exchangeable.units] = exchangeable.centred_labels
-    correlations = []  # absolute values, up to a common factor
+
+    # Absolute correlations, up to a common factor, for some columns at a time.
+    correlations_of_chunks = []
     for start in range(0, X.shape[1], COLUMNS_TO_CORRELATE):
         chunk = X[:, start : start + COLUMNS_TO_CORRELATE]
         deviations = np.maximum(chunk.std(axis=0), SMALLEST_DEVIATION)
-        correlations.append(np.abs(centred_labels @ chunk) / deviations)
-    best_first = np.argsort(-np.concatenate(correlations), kind="stable")
+        correlations_of_chunks.append(np.abs(centred_labels @ chunk) / deviations)
+    correlations = np.concatenate(correlations_of_chunks)
+    best_first = np.argsort(-correlations, kind="stable")
     return best_first[:MAX_CANDIDATES]
 
 

@@ -123,11 +123,13 @@ def _nuisance_columns(data: Dataset) -> Floats:
             blocks_and_pairs[role] = pd.Series(values).astype(str).to_numpy()
 
     # Covariates have a frame of their own, because one of them may be called "blocks" or "pairs".
-    adjusting = [np.ones((len(data.y), 1))]
+    constant = np.ones((len(data.y), 1))
+    groups_of_columns = [constant]
     for columns in (data.covariates, blocks_and_pairs):
         if columns:
-            adjusting.append(pd.get_dummies(pd.DataFrame(columns)).to_numpy(dtype=np.float64))
-    return np.hstack(adjusting)
+            indicators = pd.get_dummies(pd.DataFrame(columns))  # numbers stay as they are
+            groups_of_columns.append(indicators.to_numpy(dtype=np.float64))
+    return np.hstack(groups_of_columns)
 
 
 def _orthonormal(columns: Floats) -> Floats:

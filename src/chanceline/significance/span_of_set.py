@@ -73,8 +73,8 @@ class SetSpan:
         explains the labels fully, or if all columns lie in its span.
         """
         residual = self.residual  # (samples,) r
-        unexplained = float(residual @ residual)
-        if unexplained <= ROUNDING_TOLERANCE * float(self.target @ self.target):
+        unexplained_square = float(residual @ residual)
+        if unexplained_square <= ROUNDING_TOLERANCE * float(self.target @ self.target):
             return None
 
         products = columns.products(residual)  # (columns,) r·z
@@ -86,10 +86,10 @@ class SetSpan:
         # Columns in the span gain nothing; 1 in place of their l avoids a division by zero.
         divisors = np.where(is_outside, squares_outside, 1.0)
         gains = np.where(is_outside, products**2 / divisors, 0.0)
-        best = int(np.argmax(gains))
+        best_column = int(np.argmax(gains))
         return NextColumn(
-            feature=int(columns.feature_of_column[best]),
-            share=float(gains[best]) / unexplained,
+            feature=int(columns.feature_of_column[best_column]),
+            share=float(gains[best_column]) / unexplained_square,
         )
 
 

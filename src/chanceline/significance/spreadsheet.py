@@ -52,7 +52,7 @@ def spreadsheet_formula(
     names : names of all features of the table.
     classes : the names of the negative and the positive class, in this order.
     """
-    names_in_rule = [names[j] for j in rule.support]
+    names_in_rule = [names[column] for column in rule.support]
     needs_more_than_features = len(rule.covariate_weights) > 0 or len(rule.block_biases) > 0
     if needs_more_than_features or _cannot_be_named(names_in_rule, names, classes):
         return ""
@@ -70,7 +70,9 @@ def spreadsheet_formula(
     threshold = inequality.threshold.upper()  # 1E-05, where the exponent is written 1e-05
     condition = f"{total}{inequality.sign}{threshold}"
     formula = f"=IF({condition},{positive},{negative})"
-    return formula if len(formula) <= MAX_FORMULA_LENGTH else ""
+    if len(formula) > MAX_FORMULA_LENGTH:
+        return ""
+    return formula
 
 
 def _sum_of_cells(weighted_names: Sequence[tuple[str, str]]) -> str:
@@ -156,7 +158,10 @@ def term_formulas(covariate: Covariate, cell: str) -> list[str]:
         standardized = f"({cell}-{_decimal(covariate.mean)})/{_decimal(covariate.spread)}"
         reach = _decimal(covariate.reach)
         clipped = f"MAX(-{reach},MIN({reach},{standardized}))"
-        return [f"IF(ISNUMBER({cell}),{clipped},NA())", f"IF(ISNUMBER({cell}),({clipped})^2,NA())"]
+        return [
+            f"IF(ISNUMBER({cell}),{clipped},NA())",
+            f"IF(ISNUMBER({cell}),({clipped})^2,NA())",
+        ]
     return [f"IF(ISNUMBER({cell}),{cell},NA())"]
 
 

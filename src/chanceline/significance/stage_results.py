@@ -41,7 +41,8 @@ class StageResults:
 
         Two kinds of rules count: those that searches found on these columns or on some of them, and
         a fit by least squares on all of them. The fit is skipped if it is not needed: a search had
-        these very columns, and there are no blocks and covariates, which only least squares uses.
+        exactly these columns, and there are no blocks and no covariates, which only least squares
+        uses.
 
         Parameters
         ----------
@@ -50,7 +51,8 @@ class StageResults:
         """
         rules = self.observed.rules
         errors_of_rules = fewest_errors_on(support.tolist(), rules)  # None without such a rule
-        has_rule_on_all = any(np.array_equal(np.sort(rule.support), support) for rule in rules)
+        supports_of_rules = [np.sort(rule.support) for rule in rules]
+        has_rule_on_all = any(np.array_equal(columns, support) for columns in supports_of_rules)
         has_blocks = plan.design.sizes.blocks is not None
         has_covariates = plan.design.covariate_basis is not None
         rules_suffice = has_rule_on_all and not has_blocks and not has_covariates
@@ -105,14 +107,17 @@ def size_readings(
     # search, without shuffled paths.
     if shuffles.permutation is not None and has_shuffled_paths:
         pvalues = shuffles.losses.adjusted_pvalues().path.tolist()
-    return tuple(
-        SizeReading(
-            k=step + 1,
+    readings = []
+    for step in range(path.n_steps):
+        size = step + 1
+        support = path.support(size)
+        reading = SizeReading(
+            k=size,
             errors=errors[step],
-            features=plan.names_of(path.support(step + 1)),
+            features=plan.names_of(support),
             explained=1.0 - float(path.losses[step]),
             shuffled=bands[step],
             pvalue=pvalues[step],
         )
-        for step in range(path.n_steps)
-    )
+        readings.append(reading)
+    return tuple(readings)

@@ -93,12 +93,16 @@ def combine_stages(
 ) -> Stage2Proofs:
     """The p-value of stage 2 of the test, corrected for what stage 1 may have spent before.
 
+    Stages 1 and 2 are proofs, p-values bounded without shuffles. Stage 2 has two: by errors that
+    were counted after looking, and by one feature.
+
     Let q be the p-value of stage 2 by itself, and v_0 = 0 ≤ v_1 ≤ v_2 ≤ … the p-values that stage 1
     can take. At the level a, stage 1 spends β(a), the largest v_i that is at most a; so a − β(a) is
-    left for stage 2. The p-value is the smallest level a at which this is enough: a − β(a) ≥ q.
+    left for stage 2. The p-value is the smallest level a at which q is within what is left:
+    q ≤ a − β(a).
 
-    For a from v_i up to v_{i+1}, β(a) is v_i, and the smallest a that is enough is q + v_i, if that
-    is below v_{i+1}. So the p-value is the first sum q + v_i that is below v_{i+1}.
+    For a from v_i up to (not including) v_{i+1}, β(a) is v_i, so that q is within what is left from
+    a = q + v_i on. The p-value is the first sum q + v_i that is below v_{i+1}.
 
     Example: v = 0, 0.01, 0.02 and q = 0.012. The sum 0.012 + 0 is not below 0.01, and 0.012 + 0.01
     is not below 0.02. No value follows 0.02, so that the p-value is 0.012 + 0.02 = 0.032.
@@ -106,12 +110,13 @@ def combine_stages(
     Parameters
     ----------
     log10_counted, log10_feature
-        log₁₀ of the p-values of the two proofs, as in `Stage2Proofs`.
+        log₁₀ of the p-values of the two proofs of stage 2.
     stage1_log10_values
         log₁₀ of v_0, v_1, …, of shape (values,), ascending; the first is −∞, as v_0 = 0.
     """
     # q is twice the smaller p-value, because two proofs share the stage (Bonferroni); at most 1.
-    log10_q = min(0.0, min(log10_counted, log10_feature) + LOG10_2)
+    smaller_log10_p = min(log10_counted, log10_feature)
+    log10_q = min(0.0, smaller_log10_p + LOG10_2)
     log10_sums = _log10_of_sum(log10_q, stage1_log10_values)  # (values,) log₁₀(q + v_i)
     # v_{i+1} of each i. No value follows the last one: ∞ makes its sum always valid.
     log10_next_values = np.append(stage1_log10_values[1:], np.inf)

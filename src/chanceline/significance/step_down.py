@@ -43,15 +43,15 @@ def step_down_pvalues(scores: Floats) -> Floats:
     (hypotheses,) the adjusted p-values.
     """
     n_hypotheses, n_labellings = scores.shape
-    observed = scores[:, OBSERVED_LABELLING]
-    smallest_first = np.argsort(observed, kind="stable")
+    observed_scores = scores[:, OBSERVED_LABELLING]
+    smallest_first = np.argsort(observed_scores, kind="stable")
 
     # From the smallest observed score upwards, keep the largest score of every labelling so far.
     pvalues = np.empty(n_hypotheses)
     largest_so_far = np.full(n_labellings, -np.inf)
     for hypothesis in smallest_first:
         largest_so_far = np.maximum(largest_so_far, scores[hypothesis])
-        reaches_observed = largest_so_far >= observed[hypothesis] - ROUNDING_TOLERANCE
+        reaches_observed = largest_so_far >= observed_scores[hypothesis] - ROUNDING_TOLERANCE
         pvalues[hypothesis] = np.count_nonzero(reaches_observed) / n_labellings
 
     # A hypothesis must not have a smaller p-value than one with a larger observed score.

@@ -37,9 +37,9 @@ MIN_FREE_DIMENSIONS = 3
 class TermChoice(NamedTuple):
     """The terms that were taken up.
 
-    added : beside those that were known.
+    added : beside those that were in the model before.
     left_out : a term that is needed, but for which there are too few units; None if there is none.
-    span : of all terms, known and added.
+    span : of all terms, those in the model before and those added.
     """
 
     added: tuple[Term, ...]
@@ -47,7 +47,7 @@ class TermChoice(NamedTuple):
     span: KnownSpan
 
 
-def choose_terms(library: TermLibrary, known: KnownSpan, responses: Responses) -> TermChoice:
+def choose_terms(library: TermLibrary, span: KnownSpan, responses: Responses) -> TermChoice:
     """Select the covariate terms that labels or features depend on, by forward selection.
 
     A term is a function of covariates: a step, a curve, or a product of these. The term with the
@@ -56,7 +56,7 @@ def choose_terms(library: TermLibrary, known: KnownSpan, responses: Responses) -
     Parameters
     ----------
     library : the terms to choose from.
-    known : the span of the terms that are in the model in any case; terms are added to this span.
+    span : the span of the terms that are in the model in any case; terms are added to this span.
     responses : the labels and the features.
 
     Returns
@@ -64,31 +64,32 @@ def choose_terms(library: TermLibrary, known: KnownSpan, responses: Responses) -
     The terms added, a significant term for which the model has no room (None if there is none), and
     the span of the final model.
     """
-    # With too few dimensions left, no correlation can be significant.
-    if not library.terms or known.n_free < MIN_FREE_DIMENSIONS:
-        return TermChoice((), left_out=None, span=known)
+    # With too few dimensions outside the span, no correlation can be significant.
+    if not library.terms or span.n_free < MIN_FREE_DIMENSIONS:
+        return TermChoice((), left_out=None, span=span)
 
     # The model may span a share of all dimensions that blocks leave.
-    max_dimensions = int(MAX_SHARE_OF_UNITS * (known.n_free + known.n_directions))
+    max_dimensions = int(MAX_SHARE_OF_UNITS * (span.n_free + span.n_directions))
     added: list[Term] = []
-    while known.n_directions < max_dimensions:
-        term = most_needed_term(library, known, responses, LEVEL_OF_ADDING)
+    while span.n_directions < max_dimensions:
+        term = most_needed_term(library, span, responses, LEVEL_OF_ADDING)
         if term is None:
-            return TermChoice(tuple(added), left_out=None, span=known)
-        # A curve brings related curves with it. What would make the model too large is not added.
-        new_terms, known = _add_with_companions(term, library, known, max_dimensions)
+            return TermChoice(tuple(added), left_out=None, span=span)
+        # A curve brings related curves with it. Terms that would make the model too large are not
+        # added.
+        new_terms, span = _add_term_and_companions(term, library, span, max_dimensions)
         if not new_terms:
             # There is no room for the term. Stop: the next round would choose it again.
-            return TermChoice(tuple(added), left_out=term, span=known)
+            return TermChoice(tuple(added), left_out=term, span=span)
         added += new_terms
 
     # The model has its full size. Report a term that is still clearly needed, by a stricter level.
-    left_out = most_needed_term(library, known, responses, LEVEL_OF_LEAVING_OUT)
-    return TermChoice(tuple(added), left_out=left_out, span=known)
+    left_out = most_needed_term(library, span, responses, LEVEL_OF_LEAVING_OUT)
+    return TermChoice(tuple(added), left_out=left_out, span=span)
 
 
 def most_needed_term(
-    library: TermLibrary, known: KnownSpan, responses: Responses, level: float
+    library: TermLibrary, span: KnownSpan, responses: Responses, level: float
 ) -> Term | None:
     """The term that labels or features ask for most; None if chance explains all of them.
 
@@ -96,14 +97,14 @@ def most_needed_term(
     ----------
     level : the probability with which chance may bring up one of the terms.
     """
-    index = most_needed(library.values, known, responses, level)
+    index = most_needed(library.values, span, responses, level)
     if index is None:
         return None
-    return _with_best_factors(library.terms[index], library, known, responses)
+    return _term_with_best_factors(library.terms[index], library, span, responses)
 
 
-def _add_with_companions(
-    term: Term, library: TermLibrary, known: KnownSpan, max_dimensions: int
+def _add_term_and_companions(
+    term: Term, library: TermLibrary, span: KnownSpan, max_dimensions: int
 ) -> tuple[list[Term], KnownSpan]:
     """Add a term and those that come with it, as far as they say something new and fit in.
 
@@ -112,16 +113,16 @@ def _add_with_companions(
     The terms added, and the span with them.
     """
     added = []
-    for new_term in _with_companions(term, library):
-        larger = known.with_column(new_term.values)
-        says_something_new = larger.n_directions > known.n_directions
+    for new_term in _term_and_companions(term, library):
+        larger = span.with_column(new_term.values)
+        says_something_new = larger.n_directions > span.n_directions
         if says_something_new and larger.n_directions <= max_dimensions:
             added.append(new_term)
-            known = larger
-    return added, known
+            span = larger
+    return added, span
 
 
-def most_needed(terms: Floats, known: KnownSpan, responses: Responses, level: float) -> int | None:
+def most_needed(terms: Floats, span: KnownSpan, responses: Responses, level: float) -> int | None:
     """The index of the term with the strongest evidence; None if chance explains it.
 
     Parameters
@@ -129,7 +130,7 @@ def most_needed(terms: Floats, known: KnownSpan, responses: Responses, level: fl
     terms : (units, terms)
     level : the probability with which chance may bring up one of the terms.
     """
-    log_pvalues = dependence_log_pvalues(terms, known, responses)
+    log_pvalues = dependence_log_pvalues(terms, span, responses)
     best = int(np.argmin(log_pvalues))
     # Bonferroni over all terms.
     if log_pvalues[best] + log(len(log_pvalues)) > log(level):
@@ -137,8 +138,8 @@ def most_needed(terms: Floats, known: KnownSpan, responses: Responses, level: fl
     return best
 
 
-def _with_best_factors(
-    term: Term, library: TermLibrary, known: KnownSpan, responses: Responses
+def _term_with_best_factors(
+    term: Term, library: TermLibrary, span: KnownSpan, responses: Responses
 ) -> Term:
     """Improve a product of covariates by exchanging one factor at a time.
 
@@ -150,19 +151,20 @@ def _with_best_factors(
     ----------
     term : the term to improve; a term of a single factor is returned as it is.
     library : the factors of every covariate.
-    known : the span of the terms that are in the model.
+    span : the span of the terms that are in the model.
     responses : the labels and the features, on which the evidence for a term is measured.
     """
     if len(term.factors) == 1:
         return term
     for _ in range(SWEEPS_OVER_FACTORS):
-        for place in range(len(term.factors)):
-            # All variants of the term at this place, and the one with the smallest p-value.
-            covariate = term.factors[place].covariate
+        for position in range(len(term.factors)):
+            # All variants of the term with another factor at this position. Keep the one with the
+            # smallest p-value.
+            covariate = term.factors[position].covariate
             factors_of_covariate = library.factors[covariate]
-            variants = [_with_factor(term, place, factor) for factor in factors_of_covariate]
+            variants = [_with_factor(term, position, factor) for factor in factors_of_covariate]
             values = np.column_stack([variant.values for variant in variants])  # (units, variants)
-            log_pvalues = dependence_log_pvalues(values, known, responses)
+            log_pvalues = dependence_log_pvalues(values, span, responses)
             term = variants[int(np.argmin(log_pvalues))]
     return term
 
@@ -174,7 +176,7 @@ def _with_factor(term: Term, place: int, factor: Factor) -> Term:
     return Term(tuple(factors))
 
 
-def _with_companions(term: Term, library: TermLibrary) -> list[Term]:
+def _term_and_companions(term: Term, library: TermLibrary) -> list[Term]:
     """The terms to add to the model together with a term that was chosen, itself included.
 
     The curves of a covariate are cosines of increasing order. If one of them is significant, it is

@@ -30,6 +30,8 @@ FEATURES_AT_ONCE = 250
 MAX_SQUARED_CORRELATION = 1 - 1e-12
 # Orthogonal directions are told from rounding by this length.
 SMALLEST_LENGTH = 1e-9
+# A variance below this share of the squared mean is rounding.
+SMALLEST_RELATIVE_VARIANCE = 1e-9
 
 
 class Responses(NamedTuple):
@@ -58,7 +60,7 @@ class KnownSpan:
 
     @property
     def n_directions(self) -> int:
-        """The dimensions of the span, beside the thresholds of blocks."""
+        """The dimensions of the span, not counting the thresholds of blocks."""
         return self.basis.shape[1]
 
     @property
@@ -73,7 +75,7 @@ class KnownSpan:
         return centred - self.basis @ (self.basis.T @ centred)
 
     def with_column(self, column: Floats) -> KnownSpan:
-        """The span with one more column (units,); the same if nothing of that is left."""
+        """The span with one more column (units,); unchanged if the column lies in the span."""
         residual = self.residuals(column[:, None])
         # Twice, because one projection leaves rounding where little is left.
         residual = self.residuals(residual)
@@ -91,7 +93,7 @@ def make_known_span(terms: Floats, block_of_unit: Ints) -> KnownSpan:
     return span
 
 
-def dependence_log_pvalues(terms: Floats, known: KnownSpan, responses: Responses) -> Floats:
+def dependence_log_pvalues(terms: Floats, span: KnownSpan, responses: Responses) -> Floats:
     """Test each covariate term: do the labels or the features depend on it?
 
     A term is a column of numbers computed from covariates. Only dependence beyond the terms in the
@@ -102,7 +104,7 @@ def dependence_log_pvalues(terms: Floats, known: KnownSpan, responses: Responses
     Parameters
     ----------
     terms : (units, terms) the terms to test.
-    known : the span of the terms in the model.
+    span : the span of the terms in the model.
     responses : the labels (units,) and the features (units, features).
 
     Returns
@@ -111,43 +113,45 @@ def dependence_log_pvalues(terms: Floats, known: KnownSpan, responses: Responses
     """
     # Residuals of the terms on the model, scaled to length 1: (units, terms). A term in the span of
     # the model becomes 0, and so has the correlation 0 and the p-value 1.
-    directions = _directions_left(terms, known)
+    directions = _residual_directions(terms, span)
 
     # The labels: the partial correlation of each term with them.
-    labels = _scaled_to_length_one(known.residuals(responses.labels[:, None]))  # (units, 1)
-    squared_correlations = (labels.T @ directions)[0] ** 2  # (terms,)
-    log_p_of_labels = correlation_log_pvalues(squared_correlations, known.n_free)
+    label_residuals = span.residuals(responses.labels[:, None])  # (units, 1)
+    labels = _scaled_to_length_one(label_residuals)
+    correlations = (labels.T @ directions)[0]  # (terms,)
+    log_p_of_labels = correlation_log_pvalues(correlations**2, span.n_free)
     n_features = responses.features.shape[1]
     if n_features == 0:
         return log_p_of_labels
 
     # The features, and both together.
-    log_p_of_features = _feature_log_pvalues(directions, known, responses.features)
+    log_p_of_features = _feature_log_pvalues(directions, span, responses.features)
     log_p_of_both = product_log_pvalues(log_p_of_labels + log_p_of_features)
-    smallest = np.minimum(np.minimum(log_p_of_labels, log_p_of_features), log_p_of_both)
+    smaller_of_two = np.minimum(log_p_of_labels, log_p_of_features)
+    smallest = np.minimum(smaller_of_two, log_p_of_both)
     return np.minimum(0.0, smallest + log(3))
 
 
-def _directions_left(terms: Floats, known: KnownSpan) -> Floats:
+def _residual_directions(terms: Floats, span: KnownSpan) -> Floats:
     """What is left of the terms, scaled to length 1; zero if that is little: (units, terms)."""
-    residuals = known.residuals(terms)
+    residuals = span.residuals(terms)
     lengths = np.linalg.norm(residuals, axis=0)
     spreads = np.linalg.norm(terms - terms.mean(axis=0), axis=0)
     is_enough = lengths > np.maximum(MIN_LENGTH_LEFT * spreads, SMALLEST_LENGTH)
     return np.where(is_enough, residuals / np.where(is_enough, lengths, 1.0), 0.0)
 
 
-def _feature_log_pvalues(directions: Floats, known: KnownSpan, features: Floats) -> Floats:
+def _feature_log_pvalues(directions: Floats, span: KnownSpan, features: Floats) -> Floats:
     """ln p of the features being independent of each direction: (directions,)
 
     By the feature that depends most on it, and by the sum over all features; the smaller p-value is
     doubled.
     """
-    residuals = _scaled_to_length_one(known.residuals(features))
+    residuals = _scaled_to_length_one(span.residuals(features))
     squares = _largest_and_total_squares(residuals, directions)
     # Bonferroni over the features.
-    of_strongest = correlation_log_pvalues(squares.largest, known.n_free) + log(residuals.shape[1])
-    of_sum = sum_log_pvalues(squares.total, residuals, known.n_free)
+    of_strongest = correlation_log_pvalues(squares.largest, span.n_free) + log(residuals.shape[1])
+    of_sum = sum_log_pvalues(squares.total, residuals, span.n_free)
     return np.minimum(0.0, np.minimum(of_strongest, of_sum) + log(2))
 
 
@@ -212,14 +216,16 @@ def sum_log_pvalues(sums: Floats, residuals: Floats, n_free: int) -> Floats:
     (directions,) ln of the p-values.
     """
     mean, variance = _moments_of_sum(residuals, n_free)
-    if mean <= 0 or variance <= SMALLEST_LENGTH * mean**2:
+    if mean <= 0 or variance <= SMALLEST_RELATIVE_VARIANCE * mean**2:
         # The sum is the same for every direction, so that no direction is significant: p = 1.
         return np.zeros(len(sums))
     # A gamma variable of mean μ and variance σ² has the shape μ²/σ² and the scale σ²/μ. Divided by
-    # the scale, a sum s becomes shape·s/μ. The bound holds above the mean only, so that smaller
-    # sums are set to the mean.
+    # the scale, a sum s becomes shape·s/μ.
     shape = mean**2 / variance
-    scaled_sums = shape * np.maximum(sums / mean, 1.0)
+    # The bound does not hold far below the mean: smaller sums are set to the mean. There the bound
+    # is at least 1/e, so that these sums are not significant.
+    relative_sums = np.maximum(sums / mean, 1.0)
+    scaled_sums = shape * relative_sums
     return np.minimum(0.0, _log_gamma_tail(scaled_sums, shape))
 
 

@@ -41,16 +41,18 @@ PROOF_NAMES = {
 
 def render(result: SeparationTest) -> str:
     """The result as text for a terminal, wrapped to `WIDTH` characters except for a formula."""
+    story_lines = [_filled(sentence, subsequent_indent="  ") for sentence in result.story()]
+    pvalue_lines = [_row(name, words) for name, words in readings(result)]
     advice_heading = "What would change this:"
     if result.verdict is Verdict.STRUCTURE:
         advice_heading = "Before relying on it:"
     # Each paragraph is a list of lines. Paragraphs without lines are left out.
     paragraphs = [
         _bullets("Data checks that bear on the verdict:", result.checks(Severity.WARNING)),
-        [_filled(sentence, subsequent_indent="  ") for sentence in result.story()],
+        story_lines,
         [*_named_lines(result), *_rule_lines(result)],
-        _front_lines(result),
-        ["How the p-value was made:", *(_row(name, words) for name, words in readings(result))],
+        _size_table_lines(result),
+        ["How the p-value was made:", *pvalue_lines],
         _bullets(advice_heading, result.advice),
         _bullets("Data checks:", result.checks(Severity.NOTE, Severity.PREPARED)),
     ]
@@ -189,8 +191,8 @@ def _classes_words(result: SeparationTest, expected: ExpectedError) -> str:
     return f"{sensitivity}, {specificity}; {balanced}, cross-validated"
 
 
-def _front_lines(result: SeparationTest) -> list[str]:
-    """The table of what 1, 2, … features do (the front); no lines if there is none.
+def _size_table_lines(result: SeparationTest) -> list[str]:
+    """The lines of the table of what 1, 2, … features do; no lines if there is none.
 
     R², its range on shuffled labels and the adjusted p-value are about the features that stepwise
     least squares takes. The fewest errors are those of any rule found on so many features. An upper
@@ -198,22 +200,24 @@ def _front_lines(result: SeparationTest) -> list[str]:
     """
     if not result.front:
         return []
-    # The widths are those of `_front_row`: three columns together, and the last one.
+    # The widths are those of `_size_table_row`: three columns together, and the last one.
     upper_heading = f"  {'':8}   {'stepwise least squares':<41}   {'any rule found':>14}"
-    heading = _front_row("features", "R²", "R² of shuffled labels", "adjusted p", "fewest errors")
+    heading = _size_table_row(
+        "features", "R²", "R² of shuffled labels", "adjusted p", "fewest errors"
+    )
     lines = [upper_heading, heading]
     for reading in result.front:
         explained = f"{reading.explained:.2f}"
         band = "" if reading.shuffled is None else str(reading.shuffled)
         pvalue = "" if reading.pvalue is None else f"{reading.pvalue:.2g}"
-        lines.append(_front_row(reading.k, explained, band, pvalue, reading.errors))
+        lines.append(_size_table_row(reading.k, explained, band, pvalue, reading.errors))
     return lines
 
 
-def _front_row(
+def _size_table_row(
     n_features: int | str, explained: str, band: str, pvalue: str, errors: int | str
 ) -> str:
-    """A line of the front; its columns are as wide as the headings, or as `0.53`."""
+    """A line of the table of sizes; its columns are as wide as the headings, or as `0.53`."""
     path = f"{explained:<4}   {band:<21}   {pvalue:<10}"
     return f"  {n_features:>8}   {path}   {errors:>14}"
 
@@ -249,13 +253,13 @@ def _uninformative_bound(result: SeparationTest) -> str:
     The bound is that of stage 1, for the number of errors that was declared beforehand.
     """
     errors = result.separating.errors  # of the best set found
-    declared = result.errors_declared  # None if errors were counted after looking
+    declared_errors = result.errors_declared  # None if errors were counted after looking
     # With at most so many features, and the errors declared, the bound would convince.
     most_features = result.largest_convincing
     if result.labels_from_model and result.permutation is not None:
         return "none: labels are drawn from a model of the covariates"
-    if declared is not None and errors > declared:
-        return f"none: {plural(errors, 'error')} where {declared} were allowed"
+    if declared_errors is not None and errors > declared_errors:
+        return f"none: {plural(errors, 'error')} where {declared_errors} were allowed"
     if most_features == 0:
         return "uninformative at this size"
     features = "1 feature" if most_features == 1 else f"at most {most_features} features"

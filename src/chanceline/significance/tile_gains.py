@@ -72,17 +72,17 @@ class UsedColumns(Protocol):
         """Their values (samples, columns), of length 1, in single precision."""
 
 
-class PathSoFar(NamedTuple):
+class PathsForTile(NamedTuple):
     """What a tile is told of the paths.
 
     Attributes
     ----------
-    used : its columns.
+    columns : the columns of the tile.
     labels : (labellings, samples) what threshold, blocks and covariates leave of the labels.
     taken : directions (labellings, samples), and the labels' parts along them (labellings, 1).
     """
 
-    used: UsedColumns
+    columns: UsedColumns
     labels: Floats
     taken: Sequence[tuple[Floats, Floats]]
 
@@ -116,7 +116,7 @@ class KeptStates:
     def __reduce__(self) -> tuple[Callable[[str], KeptStates], tuple[str]]:
         return _kept_in_this_process, (self._paths,)
 
-    def state_after(self, tile: Tile, so_far: PathSoFar) -> StateOfTile:
+    def state_after(self, tile: Tile, paths_so_far: PathsForTile) -> StateOfTile:
         """The state of a tile (some columns of the table) after all steps of the paths so far.
 
         The state holds the products of the columns with the labels' residuals, and the squared
@@ -127,21 +127,21 @@ class KeptStates:
         Parameters
         ----------
         tile : the columns.
-        so_far : the labels, and the direction that was taken at every step.
+        paths_so_far : the labels, and the direction that was taken at every step.
         """
         state = self._state_of_tile.pop(tile.start, None)
-        n_taken = len(so_far.taken)
+        n_taken = len(paths_so_far.taken)
         if state is not None and state.n_taken == n_taken:
             return state
 
-        values = so_far.used.scaled(tile)  # (samples, columns)
-        # Begin anew if nothing was kept, or if the kept state is already further than `so_far`:
-        # directions cannot be put back.
+        values = paths_so_far.columns.scaled(tile)  # (samples, columns)
+        # Begin anew if nothing was kept, or if the kept state has more directions projected out
+        # than the paths have taken: directions cannot be put back.
         if state is None or state.n_taken > n_taken:
-            products = so_far.labels @ values
+            products = paths_so_far.labels @ values
             state = StateOfTile(products, lengths_at_start(products), n_taken=0)
         # Project out the missing directions, in place.
-        for direction, coefficient in so_far.taken[state.n_taken :]:
+        for direction, coefficient in paths_so_far.taken[state.n_taken :]:
             take_out_of(state.products, state.squared_lengths, values, direction, coefficient)
         return state._replace(n_taken=n_taken)
 
@@ -233,10 +233,9 @@ class GainsByTiles:
 
         A tile is a part of the table's columns. Parameters are described with the class.
         """
-        # What was given. Labels have the shape (labellings, samples).
         self._table = table
         self._columns_by_tile = columns_by_tile
-        # Labels are sent once for all steps.
+        # Labels, (labellings, samples), are sent once for all steps.
         self._labels = table.place(labels.astype(np.float32))
         self._n_labellings = len(labels)
         self._n_steps = n_steps
@@ -268,22 +267,24 @@ class GainsByTiles:
         """
         # The first share are all columns: their mean needs no second pass.
         bin_counts = np.sum([look.bin_counts for look in self._first_looks], axis=0)
-        n_columns = int(bin_counts[0].sum())
+        n_columns = int(bin_counts[0].sum())  # every labelling has a square for each column
         means = np.empty((self._n_labellings, len(SPREAD_SHARES)))
-        means[:, 0] = sum(look.sum_of_squares for look in self._first_looks) / n_columns
+        sum_of_squares = sum(look.sum_of_squares for look in self._first_looks)
+        means[:, 0] = sum_of_squares / n_columns
 
-        # The bins in which the other shares end, from the histogram of all tiles.
+        # For each of the smaller shares: its number of columns, and where its squares end in the
+        # histogram of all tiles.
         n_in_shares = [columns_in_share(share, n_columns) for share in SPREAD_SHARES[1:]]
-        ends = [end_of_share(bin_counts, n_in_share) for n_in_share in n_in_shares]
-        lowest_bins = np.array([end.lowest_bin for end in ends])  # (shares, labellings)
+        ends_of_shares = [end_of_share(bin_counts, n_in_share) for n_in_share in n_in_shares]
+        lowest_bins = np.array([end.lowest_bin for end in ends_of_shares])  # (shares, labellings)
 
         # A second pass over the tiles, for the squares in these bins and above. With a single step
         # to take it is the last pass, after which tiles need not keep their products.
         is_last_pass = self._n_steps == 1
         squares_by_tile = list(self._map(largest_squares, lowest_bins, is_last=is_last_pass))
-        squares_by_share = list(zip(*squares_by_tile, strict=True))
+        squares_by_share = list(zip(*squares_by_tile, strict=True))  # transposed: tiles per share
         for number, n_in_share in enumerate(n_in_shares):
-            total = sum_of_share(squares_by_share[number], ends[number])  # (labellings,)
+            total = sum_of_share(squares_by_share[number], ends_of_shares[number])  # (labellings,)
             means[:, 1 + number] = total / n_in_share
         return means
 
@@ -327,9 +328,9 @@ def _of_tile(
 
     The state is kept unless nothing more is asked.
     """
-    so_far = PathSoFar(*argument)
-    state = kept.state_after(tile, so_far)
-    result = function(state, so_far.used.first, *common)
+    paths_so_far = PathsForTile(*argument)
+    state = kept.state_after(tile, paths_so_far)
+    result = function(state, paths_so_far.columns.first, *common)
     if not is_last:
         kept.keep(tile, state)
     return result
@@ -412,17 +413,18 @@ def sum_of_share(tiles: Sequence[SquaresForShare], end: EndOfShare) -> Floats:
     for tile in tiles:
         totals += tile.sum_of_higher_bins
     # Of the lowest bin only the largest squares are in the share.
-    for labelling, squares in enumerate(_lowest_bin_by_labelling(tiles)):
+    for labelling, squares in enumerate(_join_squares_of_tiles(tiles)):
         n_outside = len(squares) - end.n_from_lowest_bin[labelling]
         totals[labelling] += np.sort(squares)[n_outside:].sum(dtype=float)
     return totals
 
 
-def _lowest_bin_by_labelling(tiles: Sequence[SquaresForShare]) -> list[Floats]:
-    """Regroup the squares that tiles sent, so that each labelling has those of all tiles together.
+def _join_squares_of_tiles(tiles: Sequence[SquaresForShare]) -> list[Floats]:
+    """For each labelling, join the squared products that all tiles have in the lowest bin.
 
-    The squares are those in one bin of a histogram. A tile, a part of the table's columns, sends
-    one array for all labellings, and the number of squares of each labelling.
+    A labelling is the observed labels or a shuffle of them; a tile is a part of the table's
+    columns. The lowest bin is the bin of a histogram in which the largest squares to be summed end.
+    A tile has one array with the squares of all labellings, and the number of each labelling.
 
     Returns
     -------
@@ -430,13 +432,12 @@ def _lowest_bin_by_labelling(tiles: Sequence[SquaresForShare]) -> list[Floats]:
     """
     counts = np.array([tile.n_in_lowest_bin for tile in tiles])  # (tiles, labellings)
     labellings = np.arange(counts.shape[1])
-    # The order as sent: tile after tile, and within each tile labelling after labelling.
+    # Squares in the order of the tiles, and within each tile labelling after labelling.
     squares = np.concatenate([tile.lowest_bin_squares for tile in tiles])
-    labelling_of_square = np.concatenate(
-        [np.repeat(labellings, counts_of_tile) for counts_of_tile in counts]
-    )
+    labellings_by_tile = [np.repeat(labellings, counts_of_tile) for counts_of_tile in counts]
+    labelling_of_square = np.concatenate(labellings_by_tile)
 
     # Sort by labelling, and cut where the next labelling begins.
-    order = np.argsort(labelling_of_square, kind="stable")
+    order_by_labelling = np.argsort(labelling_of_square, kind="stable")
     ends_of_labellings = np.cumsum(counts.sum(axis=0))
-    return np.split(squares[order], ends_of_labellings[:-1])
+    return np.split(squares[order_by_labelling], ends_of_labellings[:-1])

@@ -88,8 +88,8 @@ class ColumnScaling(NamedTuple):
             numbers = np.clip(numbers, lowest, highest)
         scaled = numbers - self.centre.astype(precision)
         scaled *= (1 / self.length).astype(precision)
-        single: Floats = scaled.astype("float32", copy=False)
-        return single
+        single_precision: Floats = scaled.astype("float32", copy=False)
+        return single_precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,8 +189,8 @@ class TiledColumns:
         rows = np.atleast_2d(residuals).astype(np.float32)
         products: Floats = np.empty((len(rows), self.n_columns), dtype=np.float32)
         parts = self.map_tiles(products_of_tile, rows)
-        for (_, used), part in zip(self.used_by_tile, parts, strict=True):
-            products[:, used.stretch] = part
+        for (_, columns), part in zip(self.columns_by_tile, parts, strict=True):
+            products[:, columns.stretch] = part
         return products.reshape(*residuals.shape[:-1], self.n_columns)
 
     def start_gains(self, labels: Floats, n_steps: int) -> GainsByTiles:
@@ -201,30 +201,31 @@ class TiledColumns:
 
     def map_tiles(self, function: Callable[..., Value], *common: Any) -> Iterator[Value]:
         """function(tile, its `ScaledColumns`, *common) of all tiles with columns that are used."""
-        return self.table.map_tiles(function, self.used_by_tile, common, self.n_threads)
+        return self.table.map_tiles(function, self.columns_by_tile, common, self.n_threads)
 
     @cached_property
-    def used_by_tile(self) -> list[tuple[int, ScaledColumns]]:
+    def columns_by_tile(self) -> list[tuple[int, ScaledColumns]]:
         """For each tile that has columns in use: the number of its first column, and these columns.
 
         A tile is a stretch of the table's columns. The columns in use come with the numbers that
         clip, centre and scale them (`ScaledColumns`).
         """
-        used_by_tile = []
+        columns_by_tile = []
         for chosen in chosen_columns_by_tile(self.table, self.feature_of_column):
-            # The stretch is their place among all columns in use, which `scaling` is about.
+            # `chosen.stretch` is the place of these columns among all columns in use. `scaling` has
+            # an entry for each of the columns in use.
             columns = ScaledColumns(
                 first=chosen.stretch.start,
                 columns_in_tile=chosen.columns_in_tile,
                 scaling=self.scaling.take(chosen.stretch),
             )
-            used_by_tile.append((chosen.tile_start, columns))
-        return used_by_tile
+            columns_by_tile.append((chosen.tile_start, columns))
+        return columns_by_tile
 
     @cached_property
     def _placed_by_tile(self) -> list[tuple[int, Any]]:
-        """The same for many passes: where tiles are in other processes, it is sent there once."""
-        return [(start, self.table.place(used)) for start, used in self.used_by_tile]
+        """`columns_by_tile`, sent once for many passes where tiles are in other processes."""
+        return [(start, self.table.place(columns)) for start, columns in self.columns_by_tile]
 
 
 class ChosenOfTile(NamedTuple):
@@ -301,12 +302,13 @@ def make_tiled_columns(
     intercept : whether the rule has a threshold. Without it columns are only scaled.
     n_threads : number of tiles to work on at the same time.
     """
-    # The first pass. A task has the number of the tile's first column, and the columns to use.
-    chosen_by_tile = [
-        (chosen.tile_start, chosen.columns_in_tile)
-        for chosen in chosen_columns_by_tile(table, features)
-    ]
-    scalings = list(table.map_tiles(measure_tile, chosen_by_tile, (design, intercept), n_threads))
+    # The first pass. A task has the number of the tile's first column, and the columns to use. The
+    # table calls `measure_tile(tile, columns_in_tile, *common)`.
+    tasks = []
+    for chosen in chosen_columns_by_tile(table, features):
+        tasks.append((chosen.tile_start, chosen.columns_in_tile))
+    common = (design, intercept)
+    scalings = list(table.map_tiles(measure_tile, tasks, common, n_threads))
     scaling = join_scalings(scalings)
 
     # Drop columns of length 0: blocks and covariates explain them up to rounding.
@@ -359,22 +361,26 @@ def measure_columns(values: Floats, design: ColumnDesign, intercept: bool) -> Co
     The limits of outliers, the centre and the length of every column, each (columns,).
     """
     n_columns = values.shape[1]
-    limits = OutlierLimits(lowest=np.full(n_columns, -np.inf), highest=np.full(n_columns, np.inf))
-    centre = np.zeros(n_columns)
-    residuals = values
     if intercept:
         # Clip outliers before anything else is measured.
         limits = clipping_limits(values)
-        values = np.clip(values, limits.lowest, limits.highest)
-        centre = values.mean(axis=0)
+        clipped = np.clip(values, limits.lowest, limits.highest)
+        centre = clipped.mean(axis=0)
         # Lengths are those of the residuals on blocks and covariates.
         block_of_sample = blocks_to_centre_within(design, intercept)
-        residuals = column_residuals(values, block_of_sample, design.covariate_basis)
+        residuals = column_residuals(clipped, block_of_sample, design.covariate_basis)
+    else:
+        no_limit = np.full(n_columns, np.inf)
+        limits = OutlierLimits(lowest=-no_limit, highest=no_limit)
+        clipped = values
+        centre = np.zeros(n_columns)
+        residuals = values
 
     # The length 0 marks a column that is constant up to rounding, given blocks and covariates.
     lengths = column_lengths(residuals)
-    varies = vary_beyond_rounding(lengths, values)
-    return ColumnScaling(limits.lowest, limits.highest, centre, np.where(varies, lengths, 0.0))
+    varies = vary_beyond_rounding(lengths, clipped)
+    lengths_or_zero = np.where(varies, lengths, 0.0)
+    return ColumnScaling(limits.lowest, limits.highest, centre, lengths_or_zero)
 
 
 def clipping_limits(values: Floats) -> OutlierLimits:
@@ -408,6 +414,6 @@ def gram_of_columns(columns: TiledColumns) -> Floats:
     unit = 2.0 ** (columns.n_columns.bit_length() - 60)
     design = (columns.intercept, columns.block_of_sample, columns.covariate_basis)
     whole = columns.table.sum_over_tiles(
-        gram_of_tile, columns.used_by_tile, (unit, *design), columns.n_threads
+        gram_of_tile, columns.columns_by_tile, (unit, *design), columns.n_threads
     )
     return whole.astype(float) * unit

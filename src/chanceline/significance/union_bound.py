@@ -228,9 +228,12 @@ class UnionBound:
     def largest_attainable(self, stage1_level: float) -> float:
         """The largest p-value of stage 1 that is at most its level: what stage 1 can spend of it.
 
-        Stage 1 is the union bound, whose p-values are discrete. The result is 0 if all of them are
-        above the level, and the level itself, which is always safe, if the largest one below the
-        level is not known.
+        Stage 1 is the union bound, whose p-values are discrete. They differ in the numbers of
+        features and errors, as far as these were not fixed beforehand: `preregistered` is the
+        number of features, `errors` that of errors, and None means that it was not fixed.
+
+        The result is 0 if all p-values are above the level. It is the level itself, which is always
+        safe, if the largest p-value below the level is not known.
         """
         if self.uninformative:
             # Every p-value is 1.
@@ -305,7 +308,8 @@ class UnionBound:
             resized = replace(self, sizes=self.sizes.resized(study_size))
             if not resized._has_bound_for(bound_errors):
                 return False
-            return resized._bound_at(n_selected, bound_errors).log10_p <= max_log10_bound
+            bound = resized._bound_at(n_selected, bound_errors)
+            return bound.log10_p <= max_log10_bound
 
         # The bound falls as the study grows, but not at every single step, because class sizes are
         # rounded, and blocks of different sizes are added in turn. It does fall from one period to

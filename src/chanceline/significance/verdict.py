@@ -110,7 +110,7 @@ def decide(grounds: Grounds) -> ReasonedVerdict:
     # The user named features after looking at the data: only the rigorous bound is valid for these.
     plan = grounds.plan
     if plan.named_after:
-        return _about_named_features(grounds)
+        return _verdict_on_named_features(grounds)
 
     # Covariates nearly determine the labels: cannot tell.
     model = plan.design.covariate_model
@@ -133,7 +133,7 @@ def decide(grounds: Grounds) -> ReasonedVerdict:
         return ReasonedVerdict(Verdict.NOT_SHOWN, evidence_sentence)
 
     # Not shown, or chance allows this, by the power of the test.
-    return _without_structure(grounds, evidence_sentence)
+    return _verdict_without_structure(grounds, evidence_sentence)
 
 
 def evidence_in_words(grounds: Grounds) -> str:
@@ -246,7 +246,7 @@ def why_undecided(grounds: Grounds) -> str | None:
     return None
 
 
-def _without_structure(grounds: Grounds, evidence_sentence: str) -> ReasonedVerdict:
+def _verdict_without_structure(grounds: Grounds, evidence_sentence: str) -> ReasonedVerdict:
     """The verdict if no structure is shown: "chance allows this" or "not shown".
 
     "Not shown" is said if a proof or the cross-validated rule speaks against chance, or if a large
@@ -289,7 +289,7 @@ def _without_structure(grounds: Grounds, evidence_sentence: str) -> ReasonedVerd
     return ReasonedVerdict(Verdict.CHANCE, reason)
 
 
-def _about_named_features(grounds: Grounds) -> ReasonedVerdict:
+def _verdict_on_named_features(grounds: Grounds) -> ReasonedVerdict:
     """The verdict on features that the user named after looking at the data.
 
     Only the rigorous bound can prove these, because it covers all sets that could have been named.

@@ -55,19 +55,18 @@ def hold_out_predictions(
     n_jobs : number of processes, as in joblib.
     """
     # Deal the samples to folds, anew in every repeat.
-    deals = []
+    folds_of_repeats = []
     for repeat in range(n_repeats):
-        deals.append(
-            samples.outcome.deal_to_folds(
-                samples.unit_of_sample,
-                n_folds=N_OUTER_FOLDS,
-                seed=[seed, Stream.OUTER_FOLDS, repeat],
-            )
+        folds = samples.outcome.deal_to_folds(
+            samples.unit_of_sample,
+            n_folds=N_OUTER_FOLDS,
+            seed=[seed, Stream.OUTER_FOLDS, repeat],
         )
-    fold_of_sample = np.stack(deals)  # (repeats, samples)
+        folds_of_repeats.append(folds)
+    fold_of_sample = np.stack(folds_of_repeats)  # (repeats, samples)
 
     # For each fold of each repeat: train on the other folds, and predict the samples of this one.
-    # A task calls `predict_fold(task, *common)`.
+    # The runner calls `predict_fold(task, *common)` for every task.
     n_folds = int(fold_of_sample.max()) + 1
     tasks = [ValidationFold(repeat, fold) for repeat in range(n_repeats) for fold in range(n_folds)]
     common = (samples, fold_of_sample, seed)

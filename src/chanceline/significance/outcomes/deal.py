@@ -8,16 +8,18 @@ from chanceline._arrays import Floats, Ints
 from chanceline.prediction.folds import Seed
 
 
-def deal_in_order(order: Floats, unit_of_sample: Ints, *, n_folds: int, seed: Seed) -> Ints:
-    """Deal samples to folds so that the outcome is distributed alike in all folds.
+def deal_in_order(
+    outcome_of_sample: Floats, unit_of_sample: Ints, *, n_folds: int, seed: Seed
+) -> Ints:
+    """Deal samples to folds so that the outcome has a similar distribution in all folds.
 
     Samples of one unit (for example a patient) stay together. Units are sorted by their mean
-    outcome, ties at random; of every `n_folds` neighbours in this order each gets another fold, at
-    random.
+    outcome, ties at random. The first `n_folds` units in this order go to different folds, in
+    random order; so do the next `n_folds` units, and so on.
 
     Parameters
     ----------
-    order : (samples,) the outcome as a number.
+    outcome_of_sample : (samples,) the outcome as a number.
     unit_of_sample : (samples,) the number of each sample's unit; numbers may have gaps.
     n_folds : number of folds; with fewer units there are only as many folds as units.
     seed : of the random orders.
@@ -28,11 +30,13 @@ def deal_in_order(order: Floats, unit_of_sample: Ints, *, n_folds: int, seed: Se
     """
     # Renumber the units 0, 1, … without gaps.
     unit_of_sample = np.unique(unit_of_sample, return_inverse=True)[1]
-    mean_of_unit = np.bincount(unit_of_sample, weights=order) / np.bincount(unit_of_sample)
+    n_samples_of_unit = np.bincount(unit_of_sample)
+    mean_of_unit = np.bincount(unit_of_sample, weights=outcome_of_sample) / n_samples_of_unit
     n_units = len(mean_of_unit)
     rng = np.random.default_rng(seed)
     # The last key of `lexsort` is the main one: random numbers only decide between equal means.
-    units_by_outcome = np.lexsort((rng.random(n_units), mean_of_unit))
+    random_keys = rng.random(n_units)
+    units_by_outcome = np.lexsort((random_keys, mean_of_unit))
 
     # Write the sorted units into rows of `n_folds`. Each row gets the folds in a random order.
     n_folds = min(n_folds, n_units)
@@ -66,21 +70,24 @@ def deal_by_class(class_of_sample: Ints, unit_of_sample: Ints, *, n_folds: int, 
     """
     # The class of every unit. Units are renumbered 0, 1, … without gaps.
     units, unit_of_sample = np.unique(unit_of_sample, return_inverse=True)
-    counts = np.zeros((len(units), class_of_sample.max() + 1), dtype=np.int64)  # (units, classes)
+    n_units = len(units)
+    n_classes = class_of_sample.max() + 1
+    counts = np.zeros((n_units, n_classes), dtype=np.int64)
     np.add.at(counts, (unit_of_sample, class_of_sample), 1)
     class_of_unit = counts.argmax(axis=1)
 
     # The units in dealing order: by class (the last key of `lexsort` is the main one), at random
     # within a class.
-    random_keys = np.random.default_rng(seed).random(len(units))
-    order = np.lexsort((random_keys, class_of_unit))
+    random_keys = np.random.default_rng(seed).random(n_units)
+    dealing_order = np.lexsort((random_keys, class_of_unit))
 
-    # The place 0, 1, … of each unit within its class, in dealing order: its position, less the
-    # position of the first unit of its class.
-    ordered_class = class_of_unit[order]
-    start_of_class = np.searchsorted(ordered_class, ordered_class)  # (units,)
-    place_in_class = np.arange(len(units)) - start_of_class
+    # The place 0, 1, … of each unit within its class: its position in dealing order, less the
+    # position of the first unit of its class. The classes are sorted, so that `searchsorted` finds
+    # this first position.
+    class_in_dealing_order = class_of_unit[dealing_order]
+    first_of_its_class = np.searchsorted(class_in_dealing_order, class_in_dealing_order)  # (units,)
+    place_in_class = np.arange(n_units) - first_of_its_class
 
-    fold_of_unit = np.empty(len(units), dtype=np.int64)
-    fold_of_unit[order] = place_in_class % n_folds
+    fold_of_unit = np.empty(n_units, dtype=np.int64)
+    fold_of_unit[dealing_order] = place_in_class % n_folds
     return fold_of_unit[unit_of_sample]

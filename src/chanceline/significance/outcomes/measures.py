@@ -112,17 +112,18 @@ def r_squared(
     """
     squared_errors = np.mean((values - held_out.predicted[:, :, 0]) ** 2, axis=0)  # (samples,) d
     guess_errors = np.mean((values - held_out.guessed[:, :, 0]) ** 2, axis=0)  # (samples,) g
-    value = 1 - squared_errors.sum() / guess_errors.sum()
+    r2 = 1 - squared_errors.sum() / guess_errors.sum()
 
     # The interval by Student's t. `n_independent` is smaller than the number of samples if the
-    # terms of samples of one unit, such as a patient, are alike.
-    terms = ((1 - value) * guess_errors - squared_errors) / guess_errors.mean()  # (samples,)
+    # terms of samples of one unit, such as a patient, are similar.
+    terms = ((1 - r2) * guess_errors - squared_errors) / guess_errors.mean()  # (samples,)
     n_effective = max(MIN_EFFECTIVE, share * held_out.n_independent(terms))
     standard_error = terms.std() / sqrt(n_effective)
-    half_width = float(stdtrit(n_effective - 1, UPPER_QUANTILE)) * standard_error
+    t_quantile = float(stdtrit(n_effective - 1, UPPER_QUANTILE))
+    half_width = t_quantile * standard_error
     # R² is at most 1, but has no lower limit. By definition R² of guessing is 0.
-    interval = (float(value - half_width), min(1.0, float(value + half_width)))
-    return Measure(name="R²", value=float(value), interval=interval, guess=0.0)
+    interval = (float(r2 - half_width), min(1.0, float(r2 + half_width)))
+    return Measure(name="R²", value=float(r2), interval=interval, guess=0.0)
 
 
 def rank_correlation(
@@ -182,8 +183,8 @@ def error_rate(
     """
     value = float(np.mean(is_wrong(codes, held_out)))  # over repeats and samples
 
-    # Samples of one unit, such as a patient, count as fewer independent samples, the more alike
-    # their probabilities of wrong classes are.
+    # The samples of one unit, such as a patient, count as fewer independent samples, the more
+    # similar their probabilities of wrong classes are.
     probability_of_truth = held_out.mean_prediction[np.arange(len(codes)), codes]  # (samples,)
     n_effective = share * held_out.n_independent(1 - probability_of_truth)
 
@@ -212,25 +213,29 @@ def balanced_error(
     held_out : predicted probabilities of the classes for samples left out.
     share : the share of the independent samples that counts for the interval, as in `r_squared`.
     """
-    wrong_share = np.mean(is_wrong(codes, held_out), axis=0)  # (samples,) share of the repeats
-    has_samples = np.bincount(codes) > 0
-    sizes = np.bincount(codes)[has_samples]  # (classes,) n_c
+    # The share of the repeats in which a sample's predicted class is wrong: (samples,).
+    wrong_share = np.mean(is_wrong(codes, held_out), axis=0)
+    # Sizes and numbers of errors of the classes that have samples: (classes,).
+    sizes_of_codes = np.bincount(codes)
+    has_samples = sizes_of_codes > 0
+    sizes = sizes_of_codes[has_samples]  # n_c
     n_classes = len(sizes)
-    errors = np.bincount(codes, weights=wrong_share)[has_samples]  # (classes,) numbers of errors
+    errors = np.bincount(codes, weights=wrong_share)[has_samples]
     value = float(np.mean(errors / sizes))
 
     # For the interval, every class counts with only this share of its n_c samples: `share` of the
-    # independent samples, which are fewer if samples of one unit (such as a patient) are alike.
+    # independent samples, which are fewer if samples of one unit (such as a patient) are similar.
     probability_of_truth = held_out.mean_prediction[np.arange(len(codes)), codes]
     counted_share = share * held_out.n_independent(1 - probability_of_truth) / len(codes)
     smoothed_rates = (errors + 1) / (sizes + 2)
     variances = smoothed_rates * (1 - smoothed_rates) / (counted_share * sizes)
     variance = np.sum(variances) / n_classes**2
     half_width = float(ndtri(UPPER_QUANTILE)) * sqrt(variance)
+    interval = (max(0.0, value - half_width), min(1.0, value + half_width))
     return Measure(
         name="balanced error",
         value=value,
-        interval=(max(0.0, value - half_width), min(1.0, value + half_width)),
+        interval=interval,
         # A guess calls all samples one class: it errs on all other classes.
         guess=1 - 1 / n_classes,
     )
@@ -283,10 +288,12 @@ def concordance(
         return Measure(name="concordance", value=0.5, interval=(0.0, 1.0), guess=0.5)
     value = float(sums.concordant.sum() / (2 * n_pairs))  # C
 
-    changes = sums.concordant - value * sums.comparable  # (samples,) Σ_j (h_ij − C w_ij)
+    # Σ_j (h_ij − C w_ij), (samples,): by how much the concordant pairs of sample i exceed the share
+    # C of its comparable pairs.
+    excesses = sums.concordant - value * sums.comparable
     # Fewer samples count than there are, which makes the variance larger.
-    counted_share = share * held_out.n_independent(changes) / len(times)
-    standard_error = sqrt(np.sum(changes**2) / counted_share) / float(n_pairs)
+    counted_share = share * held_out.n_independent(excesses) / len(times)
+    standard_error = sqrt(np.sum(excesses**2) / counted_share) / float(n_pairs)
     half_width = float(ndtri(UPPER_QUANTILE)) * standard_error
     interval = (max(0.0, value - half_width), min(1.0, value + half_width))
     return Measure(name="concordance", value=value, interval=interval, guess=0.5)
@@ -318,8 +325,10 @@ def _pair_sums(times: Floats, events: Bools, held_out: HeldOutPredictions) -> Pa
     comparable = np.zeros(len(times))
     # Entry [i, j] of each matrix (samples, samples) is for a pair in which i had the event first.
     has_known_order = comparable_pairs(times, events)
+    # One turn for each repeat, with the risk and the fold of every sample.
     for risks, folds in zip(held_out.predicted[:, :, 0], held_out.fold_of_sample, strict=True):
-        is_comparable = has_known_order & (folds[:, None] == folds)
+        is_same_fold = folds[:, None] == folds
+        is_comparable = has_known_order & is_same_fold
         # 1 where sample i has the higher risk, ½ where risks are equal, 0 where j has it.
         agreement = 0.5 + 0.5 * np.sign(risks[:, None] - risks)
         concordance_of_pair = is_comparable * agreement

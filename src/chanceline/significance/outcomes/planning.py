@@ -79,12 +79,14 @@ def power_of_feature(
     return float(ncf.sf(critical, n_scores, freedom, noncentrality))
 
 
-def share_seen(freedom: int, *, n_scores: int, n_features: int, level: float) -> float:
-    """The smallest effect of a feature that is seen with the power `POWER`.
+def smallest_share_with_power(
+    freedom: int, *, n_scores: int, n_features: int, level: float
+) -> float:
+    """The smallest effect of a feature that the F-test sees with the power `POWER`.
 
     The effect is the share of the feature's variance that is in common with the outcome. The result
-    is 1 if not even the largest share is seen with this power, and `SMALLEST_SHARE` if that is
-    already seen: at a level near 1, or with very many samples.
+    is 1 if not even `LARGEST_SHARE` is seen with this power. It is `SMALLEST_SHARE` if that share
+    is already seen: at a level near 1, or with very many samples.
 
     Parameters
     ----------
@@ -97,6 +99,7 @@ def share_seen(freedom: int, *, n_scores: int, n_features: int, level: float) ->
         # There is no F-test.
         return 1.0
 
+    # The power rises with the share: find the share at which it is `POWER`.
     def excess_power(share: float) -> float:
         power = power_of_feature(
             share, freedom, n_scores=n_scores, n_features=n_features, level=level
@@ -139,7 +142,8 @@ def plan_outcome(  # noqa: PLR0913
         raise InputError("give either the samples, or the share that one feature explains.")
     n_features = whole_number(n_features, "the number of features", at_least=1)
     level = real_number(level, "the level", above=0, below=1)
-    # Columns of numbers that stand for the outcome: for classes, indicators of all but one.
+    # The number of columns of numbers that stand for the outcome. For several classes these are
+    # indicators of all classes but one.
     n_scores = 1
     if outcome == OutcomeKind.CLASSES:
         n_scores = whole_number(n_classes, "the number of classes", at_least=3) - 1
@@ -149,17 +153,18 @@ def plan_outcome(  # noqa: PLR0913
         n_samples = _samples_that_see(share, n_scores, n_features, level)
     # At least two residual degrees of freedom.
     n_samples = whole_number(n_samples, "the number of samples", at_least=n_scores + 3)
-    smallest_seen = share_seen(
-        freedom=n_samples - 1 - n_scores,
-        n_scores=n_scores,
-        n_features=n_features,
-        level=level,
-    )
+    if share is None:
+        share = smallest_share_with_power(
+            freedom=n_samples - 1 - n_scores,
+            n_scores=n_scores,
+            n_features=n_features,
+            level=level,
+        )
     return OutcomeSamplePlan(
         outcome=str(outcome),
         n_samples=n_samples,
         n_features=n_features,
-        share=smallest_seen if share is None else share,
+        share=share,
         power=POWER,
         level=level,
     )
@@ -175,12 +180,12 @@ def _samples_that_see(share: float, n_scores: int, n_features: int, level: float
     n_features : number of features, which are corrected for (Bonferroni).
     level : the p-value that convinces.
     """
-    # Bisect between a number that is taken to be too few (one residual degree of freedom), and one
-    # that is taken to be enough.
-    too_few = n_scores + 2
-    enough = MAX_SAMPLES
-    while enough - too_few > 1:
-        middle = (too_few + enough) // 2
+    # Bisect between a number of samples that is taken to be too small (one residual degree of
+    # freedom), and one that is taken to be large enough.
+    too_small = n_scores + 2
+    large_enough = MAX_SAMPLES
+    while large_enough - too_small > 1:
+        middle = (too_small + large_enough) // 2
         power = power_of_feature(
             share,
             freedom=middle - 1 - n_scores,
@@ -189,12 +194,12 @@ def _samples_that_see(share: float, n_scores: int, n_features: int, level: float
             level=level,
         )
         if power >= POWER:
-            enough = middle
+            large_enough = middle
         else:
-            too_few = middle
-    # `enough` was never lowered: all numbers that were tried are too few.
-    if enough == MAX_SAMPLES:
+            too_small = middle
+    # `large_enough` was never lowered: all numbers that were tried are too small.
+    if large_enough == MAX_SAMPLES:
         raise InputError(
             f"more than {MAX_SAMPLES:,} samples would be needed; give a larger share explained."
         )
-    return enough
+    return large_enough

@@ -153,10 +153,11 @@ def roles_of_new_samples(
     if covariates is None:
         covariates = covariates_in(table, roles.encoder)
 
-    # Blocks that were not given may be a column of the table. `block_column` is empty if the rule's
-    # blocks had no name.
-    table_columns = column_names(table) or ()  # an array has no names
-    if blocks is None and roles.block_column and roles.block_column in table_columns:
+    # If blocks were not given, they may be a column of the table. `block_column` is empty if the
+    # rule's blocks had no name.
+    names_in_table = column_names(table) or ()  # an array has no names
+    table_has_blocks = bool(roles.block_column) and roles.block_column in names_in_table
+    if blocks is None and table_has_blocks:
         blocks = table[roles.block_column]
     block_names = None
     if blocks is not None:

@@ -70,7 +70,7 @@ class Background:
 
 
 def learn_background(
-    columns: Floats, samples: RuleSamples, unknown_means: Floats | None = None
+    columns: Floats, samples: RuleSamples, fallback_means: Floats | None = None
 ) -> Background:
     """Fit columns by the samples' blocks and covariates, to predict or remove that part of them.
 
@@ -82,25 +82,26 @@ def learn_background(
     columns : (training samples, columns) to be fitted: features or targets.
     samples : the training samples. `samples.terms` (samples, terms) are the covariates as numbers.
         Block numbers are those among all samples, so that some may not occur.
-    unknown_means : (blocks, columns) the means to use for blocks without training samples; by
-        default the mean of all training samples.
+    fallback_means : (blocks, columns) the means to use for blocks without training samples, with a
+        row for every block; by default the mean of all training samples.
     """
-    n_blocks = int(samples.block_of_sample.max()) + 1
-    if unknown_means is not None:
+    block_of_sample = samples.block_of_sample
+    n_blocks = int(block_of_sample.max()) + 1
+    if fallback_means is not None:
         # The blocks with the highest numbers may have no training samples.
-        n_blocks = max(n_blocks, len(unknown_means))
-    block_means = means_of_blocks(columns, samples.block_of_sample, n_blocks, unknown_means)
-    term_means = means_of_blocks(samples.terms, samples.block_of_sample, n_blocks)
+        n_blocks = max(n_blocks, len(fallback_means))
+    block_means = means_of_blocks(columns, block_of_sample, n_blocks, fallback_means)
+    term_means = means_of_blocks(samples.terms, block_of_sample, n_blocks)
 
     # Slopes within blocks: (terms, columns).
-    centred_terms = samples.terms - term_means[samples.block_of_sample]
-    centred_columns = columns - block_means[samples.block_of_sample]
+    centred_terms = samples.terms - term_means[block_of_sample]
+    centred_columns = columns - block_means[block_of_sample]
     slopes = np.linalg.lstsq(centred_terms, centred_columns, rcond=None)[0].astype(np.float64)
     return Background(block_means=block_means, term_means=term_means, slopes=slopes)
 
 
 def means_of_blocks(
-    columns: Floats, block_of_sample: Ints, n_blocks: int, unknown_means: Floats | None = None
+    columns: Floats, block_of_sample: Ints, n_blocks: int, fallback_means: Floats | None = None
 ) -> Floats:
     """The mean of every column in every block: (blocks, columns).
 
@@ -109,11 +110,12 @@ def means_of_blocks(
     columns : (samples, columns)
     block_of_sample : (samples,)
     n_blocks : number of blocks, of which some may have no sample.
-    unknown_means : (blocks, columns) of those; the mean of all samples by default.
+    fallback_means : (blocks, columns) the means to use for blocks without samples; by default the
+        mean of all samples.
     """
     means = np.tile(columns.mean(axis=0), (n_blocks, 1))
-    if unknown_means is not None:
-        means[: len(unknown_means)] = unknown_means
+    if fallback_means is not None:
+        means[: len(fallback_means)] = fallback_means
     for block in np.unique(block_of_sample):
         means[block] = columns[block_of_sample == block].mean(axis=0)
     return means

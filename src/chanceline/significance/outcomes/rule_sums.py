@@ -61,10 +61,10 @@ class RuleSums:
         strata : the stratum of every sample; None if unknown: then all have the average intercept.
         training_means : (features,) m̄, the means of the training samples.
         """
-        fitted: Floats = columns @ self.weights + terms @ self.term_weights
+        fitted_targets: Floats = columns @ self.weights + terms @ self.term_weights
         # Add the intercepts, (targets,) each: `self.intercepts` are those of the average stratum.
         if strata is None:
-            return fitted + self.intercepts
+            return fitted_targets + self.intercepts
         distinct_strata = dict.fromkeys(strata)
         for stratum in distinct_strata:
             in_stratum = np.array([stratum_of_sample == stratum for stratum_of_sample in strata])
@@ -75,8 +75,8 @@ class RuleSums:
                 intercepts = self.intercepts + shift @ self.weights
             else:
                 intercepts = self.intercepts
-            fitted[in_stratum] += intercepts
-        return fitted
+            fitted_targets[in_stratum] += intercepts
+        return fitted_targets
 
 
 def sums_of_rule(
@@ -102,9 +102,9 @@ def sums_of_rule(
     target_background = score_rule.target_background
     weights = score_rule.weights  # w, (columns, targets)
     term_weights = target_background.slopes - column_background.slopes @ weights  # v
-    # (blocks, targets)
-    block_intercepts = target_background.block_means - column_background.block_means @ weights
-    block_intercepts = block_intercepts - target_background.term_means @ term_weights
+    # t̄ − x̄·w, and then the intercepts t̄ − x̄·w − z̄·v: (blocks, targets).
+    without_columns = target_background.block_means - column_background.block_means @ weights
+    block_intercepts = without_columns - target_background.term_means @ term_weights
 
     # Samples of unknown block have the intercept that the means of all training samples give.
     mean_columns = training.X[:, score_rule.support].mean(axis=0)

@@ -182,18 +182,10 @@ def make_outcome_plan(
     )
     design = make_score_design(outcome, declared)
 
-    # The columns of the test: all features, or the preregistered ones, without constant columns and
-    # without copies of other columns.
-    if features is None:
-        usable = distinct_columns(table.X, intercept=True)
-    else:
-        preregistered = find_features(features, table.feature_names)
-        usable = preregistered[distinct_columns(table.X[:, preregistered], intercept=True)]
-    if len(usable) == 0:
-        raise InputError("every feature is constant, so that there is nothing to explain with.")
+    usable_features = _usable_features(table, features)
     # Findings: what the report should say about the table.
     table = with_outcome_findings(table, outcome, design, has_all_candidates=features is None)
-    columns = make_path_columns(table.X, design, intercept=True, features=usable)
+    columns = make_path_columns(table.X, design, intercept=True, features=usable_features)
 
     # The largest number of features that the stepwise path takes. With an intercept and
     # n_samples − 1 features least squares would fit any outcome.
@@ -234,6 +226,30 @@ def with_outcome_findings(
     return replace(table, findings=(*table.findings, *about_table))
 
 
+def _usable_features(table: OutcomeTable, features: Sequence[int | str] | None) -> Ints:
+    """The columns that the test uses: without constant ones, and without copies of other columns.
+
+    Parameters
+    ----------
+    table : the table, and the names of its features.
+    features : names or indices of preregistered features; None for all.
+
+    Returns
+    -------
+    Their numbers in the table. There is at least one, or `InputError` is raised.
+    """
+    if features is None:
+        usable = distinct_columns(table.X, intercept=True)
+    else:
+        preregistered = find_features(features, table.feature_names)
+        # Indices into `preregistered`.
+        distinct = distinct_columns(table.X[:, preregistered], intercept=True)
+        usable = preregistered[distinct]
+    if len(usable) == 0:
+        raise InputError("every feature is constant, so that there is nothing to explain with.")
+    return usable
+
+
 def refuse_settings_of_two_classes(
     features: Sequence[int | str] | None, settings: TestSettings
 ) -> None:
@@ -254,7 +270,8 @@ def refuse_settings_of_two_classes(
             )
 
     # Only features fixed beforehand may be named, and if any were fixed they must be named.
-    if settings.preregistered != (features is not None):
+    has_named_features = features is not None
+    if settings.preregistered != has_named_features:
         raise InputError(
             "features of an outcome other than two classes are tested if they were fixed "
             "beforehand; name them with features=NAMES together with preregistered=True."
@@ -280,15 +297,15 @@ def contrast_readings(plan: OutcomePlan, shuffled: ShuffledScores) -> tuple[Cont
     has_covariate_terms = plan.design.covariate_terms is not None
     if not contrasts or was_stopped or has_covariate_terms:
         return ()
-    usable = plan.columns.feature_of_column  # the numbers, in the table, of the columns tested
+    tested_features = plan.columns.feature_of_column  # the numbers of their columns in the table
     runs = shuffle_contrasts(
-        plan.table.X[:, usable],
+        plan.table.X[:, tested_features],
         plan.design,
         contrasts,
         plan.shuffle_plan(),
         n_steps=plan.n_steps,
     )
-    return read_contrasts(runs, plan.names_of(usable), shuffled.pvalue)
+    return read_contrasts(runs, plan.names_of(tested_features), shuffled.pvalue)
 
 
 class RuleParts(NamedTuple):
@@ -343,9 +360,9 @@ def samples_for_rule(plan: OutcomePlan) -> RuleSamples:
     X = plan.table.X
     if plan.settings.preregistered:
         # No rule takes a constant column. The columns stay, so that their numbers remain the same.
-        usable = plan.columns.feature_of_column
+        tested_features = plan.columns.feature_of_column
         X = np.zeros_like(plan.table.X)
-        X[:, usable] = plan.table.X[:, usable]
+        X[:, tested_features] = plan.table.X[:, tested_features]
     terms = design.covariate_terms  # (samples, terms) covariates as numbers
     if terms is None:
         terms = np.zeros((len(X), 0))
@@ -425,7 +442,7 @@ def make_outcome_result(
 def size_readings_of_scores(
     plan: OutcomePlan, shuffled: ShuffledScores | None
 ) -> tuple[ScoreSizeReading, ...]:
-    """What 1, 2, … features explain of the outcome: R², beside R² of permuted outcomes.
+    """What 1, 2, … features explain of the outcome: R², compared with R² of permuted outcomes.
 
     Empty without permutations.
     """
@@ -433,20 +450,21 @@ def size_readings_of_scores(
         return ()
     # For every size: the adjusted p-value, and R² = 1 − loss, where row 0 is the observed outcome.
     pvalues = shuffled.adjusted_pvalues().path.tolist()
-    explained = (1 - shuffled.losses.path[0]).tolist()
+    observed_losses = shuffled.losses.path[0]
+    explained = (1 - observed_losses).tolist()
     readings = []
     # A band is the range of R² in permuted outcomes.
     for step, band in enumerate(shuffled.bands()):
-        support = shuffled.observed.support(row=0, size=step + 1)
-        readings.append(
-            ScoreSizeReading(
-                k=step + 1,
-                features=plan.names_of(support),
-                explained=explained[step],
-                shuffled=band,
-                pvalue=pvalues[step],
-            )
+        size = step + 1
+        support = shuffled.observed.support(row=0, size=size)
+        reading = ScoreSizeReading(
+            k=size,
+            features=plan.names_of(support),
+            explained=explained[step],
+            shuffled=band,
+            pvalue=pvalues[step],
         )
+        readings.append(reading)
     return tuple(readings)
 
 
@@ -484,8 +502,8 @@ def features_alone(plan: OutcomePlan, shuffled: ShuffledScores | None) -> Featur
     explained = np.full(n_features, np.nan)
     pvalues = np.full(n_features, np.nan)
     columns = plan.columns
-    used_features = columns.feature_of_column  # indices into the arrays of all features
-    explained[used_features] = explained_alone(columns, plan.design)
+    tested_features = columns.feature_of_column  # indices into the arrays of all features
+    explained[tested_features] = explained_alone(columns, plan.design)
     if shuffled is not None and shuffled.done > 0:
-        pvalues[used_features] = shuffled.marginal_pvalues(columns, plan.design)
+        pvalues[tested_features] = shuffled.marginal_pvalues(columns, plan.design)
     return FeaturesAlone(explained, pvalues)

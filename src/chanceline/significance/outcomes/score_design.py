@@ -268,26 +268,28 @@ def _read_covariates(
     columns_of_units = {name: values[units.sample_of_unit] for name, values in columns.items()}
     encoder = make_encoder(columns_of_units, adjusting=True)
     categories = []
-    numbers = []
+    numeric_covariates = []
     for covariate in encoder.covariates:
         if isinstance(covariate, Category):
             categories.append(covariate)
         else:
-            numbers.append(covariate)
+            numeric_covariates.append(covariate)
 
-    strata = _strata(declared_blocks, categories, columns_of_units)  # (units,) 0, 1, …
-    n_strata = strata.max() + 1
-    strata_are_large = len(strata) >= MIN_MEAN_BLOCK_SIZE * n_strata
+    # Strata define the blocks if they have enough units on average.
+    stratum_of_unit = _strata(declared_blocks, categories, columns_of_units)  # 0, 1, …
+    n_strata = stratum_of_unit.max() + 1
+    strata_are_large = len(stratum_of_unit) >= MIN_MEAN_BLOCK_SIZE * n_strata
     if strata_are_large:
+        numeric_encoder = CovariateEncoder(tuple(numeric_covariates))
         return _Covariates(
-            block_of_unit=strata,
-            unit_terms=_terms(outcome, CovariateEncoder(tuple(numbers)), columns_of_units),
+            block_of_unit=stratum_of_unit,
+            unit_terms=_regression_terms(outcome, numeric_encoder, columns_of_units),
             encoder=encoder,
             block_categories=tuple(category.name for category in categories),
         )
     return _Covariates(
         block_of_unit=declared_blocks,
-        unit_terms=_terms(outcome, encoder, columns_of_units),
+        unit_terms=_regression_terms(outcome, encoder, columns_of_units),
         encoder=encoder,
     )
 
@@ -305,13 +307,13 @@ def _strata(
     return strata.reshape(-1).astype(np.int64)
 
 
-def _terms(
+def _regression_terms(
     outcome: Outcome, encoder: CovariateEncoder, columns_of_units: Mapping[str, NDArray[Any]]
 ) -> Floats | None:
     """Covariates as columns of numbers for a regression, (units, terms); None without covariates.
 
-    The residuals of that regression are permuted, which not every outcome allows: raise
-    `InputError` if this one does not.
+    The test permutes the residuals of the outcome in this regression. Raise `InputError` if there
+    are covariates, but residuals of this kind of outcome may not be permuted.
 
     Parameters
     ----------
@@ -347,8 +349,10 @@ def _residual_scores(unit_scores: Floats, block_of_unit: Ints, unit_terms: Float
         # An orthonormal basis of the covariates, which are centred within blocks, too.
         basis = residual_basis(unit_terms, block_of_unit)  # (units, dimensions)
         residuals = residuals - basis @ (basis.T @ residuals)
-    nothing_is_left = np.abs(residuals).max() <= MIN_SHARE_LEFT * np.abs(unit_scores).max()
-    if nothing_is_left:
+    # Up to rounding, blocks and covariates may explain the scores completely.
+    largest_residual = np.abs(residuals).max()
+    largest_score = np.abs(unit_scores).max()
+    if largest_residual <= MIN_SHARE_LEFT * largest_score:
         raise InputError(
             "the outcome is constant within every block (or given the covariates), so that nothing "
             "can be exchanged; use larger blocks, or fewer covariates."
@@ -373,6 +377,9 @@ def _log_permutations(unit_scores: Floats, block_of_unit: Ints) -> float:
 def exchange_in_words(outcome: Outcome, design: ScoreDesign, declared: DeclaredRoles) -> str:
     """What is permuted under the null: `the values of 60 samples, permuted within 4 blocks`.
 
+    With groups it is `the values of 12 groups, whose rows keep one, permuted`: all rows of a group
+    keep one value in common.
+
     Parameters
     ----------
     outcome : its noun says what is permuted, such as `values` or `classes`.
@@ -383,11 +390,12 @@ def exchange_in_words(outcome: Outcome, design: ScoreDesign, declared: DeclaredR
         units = plural(design.n_units, "sample")
     else:
         units = f"{plural(design.n_units, 'group')}, whose rows keep one"
-    if design.covariate_terms is None:
-        words = f"the {outcome.noun} of {units}, permuted"
-    else:
+    permuted_values = f"the {outcome.noun} of {units}"
+    if design.covariate_terms is not None:
+        # Residuals of a regression on the covariates.
         covariates = listed(design.covariate_names)
-        words = f"what is left of the {outcome.noun} of {units} given {covariates}, permuted"
+        permuted_values = f"what is left of {permuted_values} given {covariates}"
+    words = f"{permuted_values}, permuted"
     if design.n_blocks > 1:
         places = "pairs" if declared.pairs is not None else "blocks"
         words += f" within {design.n_blocks} {places}"

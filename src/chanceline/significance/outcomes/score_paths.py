@@ -63,11 +63,11 @@ class ScoreTarget:
 
 
 def follow_score_paths(columns: PathColumns, scores: Floats, n_steps: int) -> FollowedPaths:
-    """Fit the scores of every permutation by least squares with 1, 2, … features, in four ways.
+    """Measure in four ways how well the features explain the scores of every permutation.
 
-    These are: the forward path, which adds the feature that explains most at every step; the best
-    pair of features; the spread, the mean squared correlation with all or the best features; and
-    ridge regressions on all features.
+    The ways are: the forward path, least squares that adds the feature which explains most at every
+    step; the best pair of features; the spread, the mean squared correlation with all or with the
+    best features; and ridge regressions on all features.
 
     Parameters
     ----------
@@ -91,22 +91,24 @@ def follow_score_paths(columns: PathColumns, scores: Floats, n_steps: int) -> Fo
     # The forward path. A path ends where no column has anything left outside the chosen span.
     n_permutations = len(scores)
     losses = np.empty((n_permutations, n_steps))
-    chosen = np.full((n_permutations, n_steps), NO_FEATURE, dtype=np.int64)
+    feature_of_step = np.full((n_permutations, n_steps), NO_FEATURE, dtype=np.int64)
     for step in range(n_steps):
         # This changes `state` in place, among others its residual.
         best_columns, is_taken = state.take_next_column()  # (permutations,) each
-        chosen[is_taken, step] = columns.feature_of_column[best_columns[is_taken]]
+        taken_columns = best_columns[is_taken]
+        feature_of_step[is_taken, step] = columns.feature_of_column[taken_columns]
         losses[:, step] = target.loss(state.residual)
 
     no_pairs = np.full((n_permutations, 2), NO_FEATURE, dtype=np.int64)
     paths = FollowedPaths(
         losses=losses,
-        chosen=chosen,
+        chosen=feature_of_step,
         pair=no_pairs,
         spread=spread,
         ridge_fits=_score_ridge_fits(columns, target),
     )
-    # A path takes one column at a time, and may miss two that explain much only together.
+    # A path takes one column at a time, and may miss two that explain much only together. Where the
+    # best pair explains more than the first two steps, keep this pair and its loss.
     if n_steps > 1 and best_pairs is not None:
         return _with_better_score_pairs(paths, best_pairs, columns.feature_of_column)
     return paths
@@ -180,10 +182,11 @@ class ScorePathState:
         # The column of largest gain, which is the reduction of the squared residual. `products` and
         # `squared_lengths`, from which gains follow, are one step behind: `_update_and_yield_gains`
         # first projects the direction of the previous step out of both.
-        best, _ = largest_of_rows(self._update_and_yield_gains(), n_rows=len(self.residual))
+        gains_of_chunks = self._update_and_yield_gains()
+        best_columns, _ = largest_of_rows(gains_of_chunks, n_rows=len(self.residual))
 
         # The part of each best column outside the directions taken before, scaled to length 1.
-        coordinates = self.columns[:, best].T.astype(float)  # (permutations, coordinates)
+        coordinates = self.columns[:, best_columns].T.astype(float)  # (permutations, coordinates)
         direction, is_taken = orthogonal_part(coordinates, self.directions[:, : self.n_taken])
 
         # Project the new direction out of the residual, (permutations, q, coordinates).
@@ -194,7 +197,7 @@ class ScorePathState:
         self.directions[:, self.n_taken] = direction
         self.last_coefficients = coefficients.astype(self.columns.dtype)
         self.n_taken += 1
-        return best, is_taken
+        return best_columns, is_taken
 
     def _update_and_yield_gains(self) -> Iterator[tuple[int, Floats]]:
         """Bring products and lengths up to date chunk by chunk, and yield the gains.
@@ -231,15 +234,15 @@ def start_score_path(columns: Floats, scores: Floats, n_steps: int) -> ScorePath
     n_columns = columns.shape[1]
     dtype = columns.dtype
     # The squared length of the part of a column outside the span of the columns taken: 1 at first.
-    # A column in the span would have 0, by which gains are divided. The margin prevents that.
-    squared_length = 1 + LENGTH_MARGIN[dtype]
+    # Gains are divided by it. The margin prevents a division by 0 for a column in the span.
+    first_squared_length = 1 + LENGTH_MARGIN[dtype]
     score_rows = scores.reshape(-1, n_coordinates).astype(dtype)  # (permutations · q, coordinates)
     products = (score_rows @ columns).reshape(n_permutations, n_scores, n_columns)
     return ScorePathState(
         columns=columns,
         residual=scores,  # nothing is explained yet
         products=products,
-        squared_lengths=np.full((n_permutations, n_columns), squared_length, dtype=dtype),
+        squared_lengths=np.full((n_permutations, n_columns), first_squared_length, dtype=dtype),
         directions=np.zeros((n_permutations, n_steps, n_coordinates)),
         last_coefficients=np.zeros((n_permutations, n_scores, 1), dtype=dtype),
     )

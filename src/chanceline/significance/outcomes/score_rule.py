@@ -133,10 +133,11 @@ def prepare_samples(samples: RuleSamples, training: Bools) -> PreparedSamples:
     terms = training_samples.terms
     n_blocks = int(samples.block_of_sample.max()) + 1
 
-    # Columns. A block without training samples gets the column means of its held-out samples.
+    # Columns. A block without training samples gets the column means of its held-out samples. The
+    # means of the other blocks are learnt from training samples alone.
     X = training_samples.X
     means_of_all_samples = means_of_blocks(samples.X, samples.block_of_sample, n_blocks)
-    column_background = learn_background(X, training_samples, unknown_means=means_of_all_samples)
+    column_background = learn_background(X, training_samples, fallback_means=means_of_all_samples)
     column_residuals = X - column_background.explained(blocks, terms)
     spreads = column_spreads(column_residuals, X)  # infinite for constant columns, which become 0
 
@@ -144,7 +145,7 @@ def prepare_samples(samples: RuleSamples, training: Bools) -> PreparedSamples:
     # mean target of all training samples.
     targets = training_samples.outcome.targets
     overall_means = np.tile(targets.mean(axis=0), (n_blocks, 1))
-    target_background = learn_background(targets, training_samples, unknown_means=overall_means)
+    target_background = learn_background(targets, training_samples, fallback_means=overall_means)
     return PreparedSamples(
         columns=column_residuals / spreads,
         targets=targets - target_background.explained(blocks, terms),
@@ -192,20 +193,22 @@ def fit_candidates(
     largest_few = max(candidate.n_few for candidate in candidates)
     path_columns = forward_order(prepared, largest_few)
     shares = [candidate.share for candidate in candidates if candidate.share > 0]
-    ridge_weights = dict(zip(shares, fit_ridges(prepared, shares), strict=True))
+    ridges = fit_ridges(prepared, shares)  # weights (features, targets) for each share
+    ridge_weights = dict(zip(shares, ridges, strict=True))
 
     all_columns = np.arange(prepared.columns.shape[1])
     no_columns = all_columns[:0]
-    fitted = []
+    no_weights = np.zeros((0, prepared.targets.shape[1]))
+    fits = []
     for candidate in candidates:
         if candidate.share > 0:
-            fitted.append(FittedCandidate(all_columns, ridge_weights[candidate.share]))
+            fits.append(FittedCandidate(all_columns, ridge_weights[candidate.share]))
         elif candidate.n_few > 0:
             support = path_columns[: candidate.n_few]
-            fitted.append(fit_least_squares(prepared, support))
+            fits.append(fit_least_squares(prepared, support))
         else:
-            fitted.append(FittedCandidate(no_columns, np.zeros((0, prepared.targets.shape[1]))))
-    return fitted
+            fits.append(FittedCandidate(no_columns, no_weights))
+    return fits
 
 
 def fit_least_squares(prepared: PreparedSamples, support: Ints) -> FittedCandidate:
@@ -229,7 +232,8 @@ def forward_order(prepared: PreparedSamples, n_steps: int) -> Ints:
     """
     if n_steps == 0:
         return np.zeros(0, dtype=np.int64)
-    lengths = np.sqrt(np.einsum("ij,ij->j", prepared.columns, prepared.columns))
+    squared_lengths = np.einsum("ij,ij->j", prepared.columns, prepared.columns)  # (columns,)
+    lengths = np.sqrt(squared_lengths)
     varying_columns = np.flatnonzero(lengths > 0)
     if len(varying_columns) == 0:
         return np.zeros(0, dtype=np.int64)
@@ -237,14 +241,14 @@ def forward_order(prepared: PreparedSamples, n_steps: int) -> Ints:
 
     # `state` follows the paths of many permutations. Here there is one: (1, targets, samples).
     state = start_score_path(unit_columns, prepared.targets.T[None], n_steps)
-    taken: list[int] = []
+    taken_columns: list[int] = []
     for _ in range(n_steps):
-        best, is_taken = state.take_next_column()  # (1,) each; changes `state` in place
+        best_columns, is_taken = state.take_next_column()  # (1,) each; changes `state` in place
         if not is_taken[0]:
             # The best column lies within the span of those taken.
             break
-        taken.append(int(varying_columns[best[0]]))
-    return np.array(taken, dtype=np.int64)
+        taken_columns.append(int(varying_columns[best_columns[0]]))
+    return np.array(taken_columns, dtype=np.int64)
 
 
 def fit_ridges(prepared: PreparedSamples, shares: list[float]) -> list[Floats]:
@@ -299,17 +303,19 @@ def train_score_rule(
     for repeat in range(1, n_repeats):
         cross_fits.append(cross_fit(training_samples, candidates, [*seed, repeat]))
     errors = mean_errors_of_units(cross_fits, training_samples)  # (candidates, units)
-    chosen = choose_candidate(candidates, errors)  # an index
+    chosen_index = choose_candidate(candidates, errors)
 
     # Fit the chosen candidate to all training samples. Its weights are for columns of SD 1: divide
     # by the standard deviations to get weights for the columns as they are.
     prepared = prepare_samples(samples, training)
-    fitted = fit_candidates(prepared, [candidates[chosen]])[0]
-    weights = fitted.weights / prepared.spreads[fitted.support][:, None]
+    fitted = fit_candidates(prepared, [candidates[chosen_index]])[0]
+    spreads_of_support = prepared.spreads[fitted.support]
+    weights = fitted.weights / spreads_of_support[:, None]
 
     # Fitted targets of the training samples, without overfitting: what features add comes from the
-    # cross-fits, in which a sample has no part in its own weights. (samples, targets)
-    added_by_features = np.mean([fits.added_by_features[chosen] for fits in cross_fits], axis=0)
+    # cross-fits, in which a sample has no part in its own weights.
+    added_in_repeats = [fits.added_by_features[chosen_index] for fits in cross_fits]
+    added_by_features = np.mean(added_in_repeats, axis=0)  # (samples, targets)
     return ScoreRule(
         support=fitted.support,
         weights=weights,
@@ -407,8 +413,8 @@ def cross_fit(samples: RuleSamples, candidates: list[ScoreCandidate], seed: Seed
         guesses[is_held_out] = prepared.guesses(held_out)
         columns = prepared.prepare_columns(held_out)  # (samples, features)
         for candidate, fitted in enumerate(fitted_candidates):
-            added = columns[:, fitted.support] @ fitted.weights  # (samples, targets)
-            added_by_features[candidate, is_held_out] = added
+            contribution = columns[:, fitted.support] @ fitted.weights  # (samples, targets)
+            added_by_features[candidate, is_held_out] = contribution
     return CrossFits(guesses, added_by_features)
 
 
@@ -429,9 +435,9 @@ def choose_candidate(candidates: list[ScoreCandidate], errors: Floats) -> int:
     is_ridge = np.array([candidate.share > 0 for candidate in candidates])
     is_few = np.array([candidate.n_few > 0 for candidate in candidates])
 
-    # No features, unless the best candidate clearly beats that.
-    best = int(mean_errors.argmin())
-    if not paired_difference(errors[0], errors[best]).exceeds(EMPTY_MODEL_SE):
+    # No features (candidate 0), unless the best candidate clearly beats the model without features.
+    best_candidate = int(mean_errors.argmin())
+    if not paired_difference(errors[0], errors[best_candidate]).exceeds(EMPTY_MODEL_SE):
         return 0
 
     # All features, if the best ridge regression clearly beats the best small set.
@@ -440,7 +446,8 @@ def choose_candidate(candidates: list[ScoreCandidate], errors: Floats) -> int:
     if paired_difference(errors[best_few], errors[best_ridge]).exceeds(MANY_FEATURES_SE):
         return best_ridge
 
-    # Else the smallest set that the best small set does not clearly beat.
+    # Else the smallest set that the best small set does not clearly beat. Sets come in ascending
+    # order of size, and the best one does not beat itself.
     for candidate in np.flatnonzero(is_few).tolist():
         if not paired_difference(errors[candidate], errors[best_few]).exceeds(FEWER_FEATURES_SE):
             return candidate

@@ -214,10 +214,11 @@ def make_classes(names: Sequence[str], name: str, order: Sequence[str]) -> Class
     code_of_class = {class_name: code for code, class_name in enumerate(order)}
     codes = np.array([code_of_class[class_name] for class_name in names], dtype=np.int64)
     sizes = np.bincount(codes, minlength=len(order))
-    too_small = np.flatnonzero(sizes < 2)
-    if len(too_small):
+    codes_of_small_classes = np.flatnonzero(sizes < 2)
+    if len(codes_of_small_classes):
+        small_class = order[codes_of_small_classes[0]]
         raise InputError(
-            f"the class {order[too_small[0]]!r} of {name!r} has one sample, and two are needed; "
+            f"the class {small_class!r} of {name!r} has one sample, and two are needed; "
             "leave it out, or join classes."
         )
     return ClassesOutcome(name=name, class_names=tuple(order), codes=codes)

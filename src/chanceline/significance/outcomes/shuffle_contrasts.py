@@ -95,18 +95,21 @@ def restricted_exchange(donors: Ints, members: Ints, block_of_member: Ints) -> I
     -------
     (members,) the donor of each member, as a number 0, 1, … among the members.
     """
-    # The donors that are members, in the order of the list, by their numbers among members.
+    # The list of donors by their numbers among the members, without donors that are no members.
     member_of_unit = np.full(len(donors), NO_MEMBER)
     member_of_unit[members] = np.arange(len(members))
     member_of_donor = member_of_unit[donors]  # in the example NO_MEMBER, 0, 2, 1
-    donor_list = member_of_donor[member_of_donor != NO_MEMBER]  # 0, 2, 1
+    donor_members = member_of_donor[member_of_donor != NO_MEMBER]  # 0, 2, 1
 
-    # Sort receivers and donors by block; stable sorts keep their order within blocks. Then both
-    # have members of the same block at every position, and can be matched.
-    receivers = np.argsort(block_of_member, kind="stable")
-    donors_by_block = donor_list[np.argsort(block_of_member[donor_list], kind="stable")]
+    # Every member is a receiver, and a donor once. Sort receivers and donors by block; stable sorts
+    # keep their order within blocks. Then both have members of the same block at every position,
+    # and each receiver gets the donor at its position.
+    receivers_by_block = np.argsort(block_of_member, kind="stable")
+    block_of_donor = block_of_member[donor_members]
+    order_by_block = np.argsort(block_of_donor, kind="stable")
+    donors_by_block = donor_members[order_by_block]
     donor_of_member = np.empty(len(members), dtype=np.int64)
-    donor_of_member[receivers] = donors_by_block
+    donor_of_member[receivers_by_block] = donors_by_block
     return donor_of_member
 
 
@@ -133,7 +136,8 @@ def contrast_design(design: ScoreDesign, contrast: Contrast) -> ContrastDesign |
 
     # The scores to permute: the signs ±1, centred within blocks. They are 0 in a block of one side.
     signs = sign_of_unit[members].astype(float)
-    block_means = np.bincount(block_of_member, weights=signs) / np.bincount(block_of_member)
+    block_sizes = np.bincount(block_of_member)
+    block_means = np.bincount(block_of_member, weights=signs) / block_sizes
     centred_signs = signs - block_means[block_of_member]
     if np.abs(centred_signs).max() == 0:
         return None
@@ -236,19 +240,22 @@ def read_contrasts(
     # A run that was cut short has fewer rows.
     n_rows = min(len(run.shuffled.totals) for run in runs)
     # `rank_losses` gives the rank 1 to the smallest value of a column, but the statistics `totals`
-    # are large where sides differ: so they are negated. (rows, contrasts)
-    losses = np.column_stack([-run.shuffled.totals[:n_rows] for run in runs])
-    ranks = rank_losses(losses)
-    # For each rank, `adjust_ranks` counts the rows whose smallest rank is no larger.
-    adjusted = adjust_ranks(ranks)[0] / n_rows
+    # are large where sides differ: so they are negated.
+    negated_totals = np.column_stack([-run.shuffled.totals[:n_rows] for run in runs])
+    ranks = rank_losses(negated_totals)  # (rows, contrasts)
+    # For each rank, `adjust_ranks` counts the rows whose smallest rank is no larger. Row 0 has the
+    # counts for the ranks of the observed outcome: divided by the number of rows, p-values.
+    counts = adjust_ranks(ranks)
+    single_step_pvalues = counts[0] / n_rows
+
     readings = []
-    for run, adjusted_pvalue in zip(runs, adjusted.tolist(), strict=True):
-        readings.append(
-            ContrastReading(
-                words=run.contrast.words,
-                feature=feature_names[run.feature],
-                pvalue=run.shuffled.pvalue,
-                adjusted_pvalue=max(adjusted_pvalue, run.shuffled.pvalue, overall_pvalue),
-            )
+    for run, single_step_pvalue in zip(runs, single_step_pvalues.tolist(), strict=True):
+        pvalue_alone = run.shuffled.pvalue
+        reading = ContrastReading(
+            words=run.contrast.words,
+            feature=feature_names[run.feature],
+            pvalue=pvalue_alone,
+            adjusted_pvalue=max(single_step_pvalue, pvalue_alone, overall_pvalue),
         )
+        readings.append(reading)
     return tuple(readings)

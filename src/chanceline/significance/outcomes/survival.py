@@ -129,24 +129,23 @@ def make_survival(
     name, event_name : the names of the two columns, for messages.
     row_labels : the names of the rows, for messages; by default 1, 2, ….
     """
-    rows = row_labels
-    if rows is None:
-        rows = range(1, len(times) + 1)
+    if row_labels is None:
+        row_labels = range(1, len(times) + 1)
 
     # Each row by itself.
     negative_rows = np.flatnonzero(times < 0)
     if len(negative_rows):
         row = int(negative_rows[0])
         raise InputError(
-            f"the time {name!r} is {times[row]:g} in {row_name(rows, row)}, and times are not "
-            "negative; correct it or leave that row out."
+            f"the time {name!r} is {times[row]:g} in {row_name(row_labels, row)}, and times are "
+            "not negative; correct it or leave that row out."
         )
     invalid_rows = np.flatnonzero(~np.isin(events, (0.0, 1.0)))
     if len(invalid_rows):
         row = int(invalid_rows[0])
         raise InputError(
-            f"the event {event_name!r} is {events[row]:g} in {row_name(rows, row)}; write 1 where "
-            "it was seen and 0 where the time was cut off."
+            f"the event {event_name!r} is {events[row]:g} in {row_name(row_labels, row)}; write 1 "
+            "where it was seen and 0 where the time was cut off."
         )
     # All rows together: there must be an event, and something must differ.
     if not events.any():

@@ -43,7 +43,9 @@ def outcome_story(result: OutcomeTest) -> list[str]:
     sentences = [f"{result.verdict.upper()}, {result.in_p()}. {result.reason}"]
     if result.expected is not None:
         sentences.append(f"New samples: {result.expected.summary()}.")
-        sentences += _reconciliation(result, better=result.expected.better_than_guessing)
+        sentences += _reconciliation(
+            result, rule_beats_guessing=result.expected.better_than_guessing
+        )
     if result.rule is not None:
         sentences.append(f"The rule: {result.rule.text}{_why_without_features(result)}.")
     return sentences
@@ -61,24 +63,24 @@ def _why_without_features(result: OutcomeTest) -> str:
     )
 
 
-def _reconciliation(result: OutcomeTest, *, better: bool) -> list[str]:
+def _reconciliation(result: OutcomeTest, *, rule_beats_guessing: bool) -> list[str]:
     """Explain how the verdict and the cross-validated rule can both hold if they seem to disagree.
 
     Parameters
     ----------
-    result : the test
-    better : whether the rule is better than guessing on new samples
+    result : the test, with its verdict.
+    rule_beats_guessing : whether the rule is better than guessing on samples left out.
 
     Returns
     -------
     One sentence; none if the two agree.
     """
     is_structure = result.verdict is Verdict.STRUCTURE
-    if is_structure == better:
+    if is_structure == rule_beats_guessing:
         return []
 
     # A useful rule, but no structure shown.
-    if better:
+    if rule_beats_guessing:
         return [
             "Both hold: the rule promises something, but the test, which is the stricter of the "
             "two, does not exclude chance; further samples would tell."
@@ -130,12 +132,12 @@ def _contrast_lines(result: OutcomeTest) -> list[str]:
     """
     if not result.contrasts:
         return []
-    ordered = sorted(result.contrasts, key=lambda reading: reading.adjusted_pvalue)
-    width = max(len(reading.words) for reading in ordered)
+    smallest_p_first = sorted(result.contrasts, key=lambda reading: reading.adjusted_pvalue)
+    width = max(len(reading.words) for reading in smallest_p_first)
     lines = ["Which classes differ (p adjusted for all comparisons; best feature):"]
-    for reading in ordered:
-        adjusted = f"{reading.adjusted_pvalue:<8.2g}"
-        lines.append(f"  {reading.words:<{width}}  p = {adjusted} {reading.feature}")
+    for reading in smallest_p_first:
+        pvalue = f"{reading.adjusted_pvalue:<8.2g}"
+        lines.append(f"  {reading.words:<{width}}  p = {pvalue} {reading.feature}")
     return lines
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from chanceline._results import listed
-from chanceline.significance.outcomes.planning import share_seen
+from chanceline.significance.outcomes.planning import smallest_share_with_power
 from chanceline.significance.outcomes.score_design import ScoreDesign
 from chanceline.significance.outcomes.score_shuffles import ShuffledScores
 from chanceline.significance.power import POWER
@@ -74,24 +74,26 @@ def decide_outcome(grounds: OutcomeGrounds) -> OutcomeVerdict:
     shuffled = grounds.shuffled
     level = grounds.level
     if shuffled is None or shuffled.done == 0:
-        return OutcomeVerdict(Verdict.UNDECIDED, "Nothing was permuted.", 0, is_spread=False)
+        return _verdict_without_features(Verdict.UNDECIDED, "Nothing was permuted.")
     if shuffled.pvalue <= level:
         return _verdict_of_structure(shuffled, grounds.names_of_size, level)
 
     # No structure was found. Undecided, if no p-value could have reached the level: it is at least
     # 1/(1 + draws), and at least 1/(number of different permutations).
-    smallest_p = max(1 / (1 + shuffled.done), np.exp(-grounds.design.log_permutations))
+    smallest_p_of_draws = 1 / (1 + shuffled.done)
+    smallest_p_of_design = np.exp(-grounds.design.log_permutations)
+    smallest_p = max(smallest_p_of_draws, smallest_p_of_design)
     if smallest_p > level:
         reason = (
             f"No p-value below {smallest_p:.2g} is possible here: too few permutations, or too few "
             "outcomes that can change places."
         )
-        return OutcomeVerdict(Verdict.UNDECIDED, reason, 0, is_spread=False)
+        return _verdict_without_features(Verdict.UNDECIDED, reason)
 
     # Not shown, if cross-validation finds a useful rule.
     if grounds.rule_helps:
         reason = "Permuted outcomes are explained as well, though a rule promises something."
-        return OutcomeVerdict(Verdict.NOT_SHOWN, reason, 0, is_spread=False)
+        return _verdict_without_features(Verdict.NOT_SHOWN, reason)
 
     # Chance, if a large effect would have been seen; else not shown. The effect is the share of a
     # feature's variance that is in common with the outcome.
@@ -102,11 +104,16 @@ def decide_outcome(grounds: OutcomeGrounds) -> OutcomeVerdict:
             f"{100 * smallest_effect_seen:.0f} % of its variance in common with the outcome would "
             f"have been seen with a probability of {100 * POWER:.0f} %."
         )
-        return OutcomeVerdict(Verdict.CHANCE, reason, 0, is_spread=False)
+        return _verdict_without_features(Verdict.CHANCE, reason)
     reason = (
         "Permuted outcomes are explained as well, and a sizeable effect could have been missed."
     )
-    return OutcomeVerdict(Verdict.NOT_SHOWN, reason, 0, is_spread=False)
+    return _verdict_without_features(Verdict.NOT_SHOWN, reason)
+
+
+def _verdict_without_features(verdict: Verdict, reason: str) -> OutcomeVerdict:
+    """A verdict other than structure, which names no features."""
+    return OutcomeVerdict(verdict, reason, n_named=0, is_spread=False)
 
 
 def _verdict_of_structure(
@@ -123,20 +130,26 @@ def _verdict_of_structure(
     names_of_size : the names of the best 1, 2, … features.
     level : the p-value that convinces.
     """
-    pvalues_of_size = shuffled.adjusted_pvalues().path  # (sizes,) of 1, 2, … features
-    convincing = np.flatnonzero(pvalues_of_size <= level)
-    if len(convincing):
-        size = int(convincing[0]) + 1
-        names = listed(names_of_size[size - 1], 6)  # at most 6 of them
-        explained = 100 * (1 - shuffled.losses.path[0, size - 1])  # row 0: the observed outcome
-        verb = "explains" if size == 1 else "explain"
+    # Position 0 of these arrays is for 1 feature, position 1 for 2 features, ….
+    pvalues_of_size = shuffled.adjusted_pvalues().path
+    losses_of_size = shuffled.losses.path[0]  # row 0: the observed outcome
+    convincing_positions = np.flatnonzero(pvalues_of_size <= level)
+    if len(convincing_positions) == 0:
         reason = (
-            f"{plural(size, 'feature')} ({names}) {verb} {explained:.0f} % of the outcome, more "
-            f"than chance allows (p adjusted for all sizes {pvalues_of_size[size - 1]:.2g})."
+            "Many features together go with the outcome more than chance allows; none stands out."
         )
-        return OutcomeVerdict(Verdict.STRUCTURE, reason, size, is_spread=False)
-    reason = "Many features together go with the outcome more than chance allows; none stands out."
-    return OutcomeVerdict(Verdict.STRUCTURE, reason, 0, is_spread=True)
+        return OutcomeVerdict(Verdict.STRUCTURE, reason, n_named=0, is_spread=True)
+
+    position = int(convincing_positions[0])
+    n_named = position + 1
+    names = listed(names_of_size[position], 6)  # at most 6 of them
+    explained_percent = 100 * (1 - losses_of_size[position])
+    verb = "explains" if n_named == 1 else "explain"
+    reason = (
+        f"{plural(n_named, 'feature')} ({names}) {verb} {explained_percent:.0f} % of the outcome, "
+        f"more than chance allows (p adjusted for all sizes {pvalues_of_size[position]:.2g})."
+    )
+    return OutcomeVerdict(Verdict.STRUCTURE, reason, n_named=n_named, is_spread=False)
 
 
 def smallest_share_seen(design: ScoreDesign, n_columns: int, level: float) -> float:
@@ -152,4 +165,4 @@ def smallest_share_seen(design: ScoreDesign, n_columns: int, level: float) -> fl
     freedom = design.n_units - design.n_blocks - n_scores
     if design.covariate_terms is not None:
         freedom -= design.covariate_terms.shape[1]
-    return share_seen(freedom, n_scores=n_scores, n_features=n_columns, level=level)
+    return smallest_share_with_power(freedom, n_scores=n_scores, n_features=n_columns, level=level)
