@@ -38,7 +38,9 @@ def trace(n: int, seed: int) -> dict[str, Any]:
     problem = make_problem(*random_problem(n, 1.0, seed), False)
     row: dict[str, Any] = {"n": n, "seed": seed, "trace": []}
 
-    def whole(hinge: Any, budget: int, seed: int, earlier_iterations: int, patience: float) -> Iterator[Any]:
+    def whole(
+        hinge: Any, budget: int, seed: int, earlier_iterations: int, patience: float
+    ) -> Iterator[Any]:
         row["budget"] = budget
         for event in swap_down(hinge, budget, seed, earlier_iterations=earlier_iterations):
             done = event.iterations if isinstance(event, Candidate) else event
