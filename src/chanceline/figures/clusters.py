@@ -31,8 +31,10 @@ def draw_clusters(ax: Any, choices: pd.DataFrame, title: str) -> None:
         row, column = divmod(place, n_in_row)
         _draw_choice(ax, centre=(column, -row), start=choice.start, width=choice.width)
 
+    separates = choices["width"] > 0
+    n_separating = int(separates.sum())
+
     n_rows = ceil(len(choices) / n_in_row)
-    n_separating = int((choices["width"] > 0).sum())
     # Centres are one unit apart, from 0 to n_in_row − 1 and down to 1 − n_rows; the limits leave
     # room for the circles around them.
     ax.set(

@@ -201,31 +201,36 @@ def _entropy_differences(points: pd.DataFrame, rho: float) -> dict[float, float]
 def _capacity_figure(points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Draw the smallest supports (sets of variables) found, and give the table of limits N → ∞.
 
-    In the upper half, a panel for each kind of inputs shows how the smallest density K/N of a
-    support that separates is extrapolated to N → ∞. The lower half shows the limits against the
-    load.
+    K is the number of variables of the smallest support that separates the classes. Theory gives a
+    first estimate of it, called the first moment: the K at which the mean number of separating
+    supports is 1. What is drawn in the upper half, in a panel for each kind of inputs, is how the
+    difference of K/N from this estimate is extrapolated to N → ∞. The lower half shows the limits
+    of K/N against the load.
 
     Parameters
     ----------
-    points : a row for each number N of variables, load and kind of inputs; the column first_moment
-        is the density at which the mean number of separating supports (the first moment) is 1.
+    points : a row for each number N of variables, load and kind of inputs. The column first_moment
+        is the first moment's K/N.
     """
     limits = capacity_limits(points)
     # As in the limits, leave out sizes N where the first moment's number of variables is tiny.
-    is_large_enough = points["first_moment"] * points["n"] >= MIN_FIRST_MOMENT_SIZE
-    large_enough = points[is_large_enough]
-    input_kinds = sorted(large_enough["inputs"].unique())
+    first_moment_size = points["first_moment"] * points["n"]
+    points_of_large_size = points[first_moment_size >= MIN_FIRST_MOMENT_SIZE]
+    input_kinds = sorted(points_of_large_size["inputs"].unique())
 
     picture = Figure(figsize=(8.4, 7.4), layout="constrained")
     halves = picture.subfigures(2, 1, squeeze=False, height_ratios=(1, 0.9))  # (rows, columns)
-    upper, lower = halves[:, 0]
+    upper_half, lower_half = halves[:, 0]
 
-    upper_axes = upper.subplots(1, len(input_kinds), squeeze=False)[0]
+    # The extrapolations, with a star at the limit N → ∞ of the difference in theory.
+    upper_axes = upper_half.subplots(1, len(input_kinds), squeeze=False)[0]
     for ax, inputs in zip(upper_axes, input_kinds, strict=True):
-        points_of_kind = large_enough[large_enough["inputs"] == inputs]
-        draw_extrapolations(ax, points_of_kind, _density_differences(points_of_kind))
+        points_of_kind = points_of_large_size[points_of_large_size["inputs"] == inputs]
+        limits_in_theory = _density_differences(points_of_kind)
+        draw_extrapolations(ax, points_of_kind, limits_in_theory)
         ax.set(ylabel="(smallest $K$ − first-moment $K$)$/N$", title=INPUT_STYLES[inputs].label)
-    draw_capacity_limits(lower.subplots(), limits)
+
+    draw_capacity_limits(lower_half.subplots(), limits)
     return picture, limits
 
 

@@ -51,13 +51,22 @@ def draw_sets(ax: Axes, result: SetTests) -> None:
 
     ax.axvline(level, color=COLOURS["ink"], linestyle="--", linewidth=1, label=f"level {level:g}")
     ax.set_xscale("log")
-    # From a little above 1 on the left to a little below the smallest p-value that shuffles give.
-    ax.set_xlim(1.3, result.smallest_possible_p / 1.5)
-    ax.set_ylim(len(drawn_sets) - 0.4, -0.6)  # the first set on top
-    ax.set_yticks(range(len(drawn_sets)), [label_of_set(tested_set) for tested_set in drawn_sets])
+    # p-values fall from left to right, with a little room on both sides: for p = 1 on the left, and
+    # for the smallest p-value that shuffles give on the right.
+    left_end = 1.3
+    right_end = result.smallest_possible_p / 1.5
+    ax.set_xlim(left_end, right_end)
+
+    # Rows are one unit apart, the first set in row 0 on top. Above it and below the last row there
+    # is room of 0.6 of a row.
+    n_drawn = len(drawn_sets)
+    ax.set_ylim(n_drawn - 0.4, -0.6)
+    labels = [label_of_set(tested_set) for tested_set in drawn_sets]
+    ax.set_yticks(range(n_drawn), labels)
+
     ax.set_xlabel(f"p-value from {result.shuffles} shuffles")
-    if len(result.sets) > len(drawn_sets):
-        ax.set_title(f"the best {len(drawn_sets)} of {len(result.sets)} sets", fontsize="medium")
+    if len(result.sets) > n_drawn:
+        ax.set_title(f"the best {n_drawn} of {len(result.sets)} sets", fontsize="medium")
     legend_below(ax, columns=3, distance=LEGEND_DISTANCE / height_of_axes(result))
 
 

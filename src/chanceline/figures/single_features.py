@@ -119,7 +119,9 @@ def draw_single_features(
             strip_width=strip_width,
             colour=CHROMOSOME_COLOURS[number % len(CHROMOSOME_COLOURS)],
         )
-    _mark_named(ax, places=axis.places, heights=heights, names=names, named=named)
+    _mark_features(
+        ax, places=axis.places, heights=heights, feature_names=names, columns_to_mark=named
+    )
 
     # The threshold, and the axes: a little wider and higher than what is drawn.
     n_tested = int(np.count_nonzero(~np.isnan(pvalues)))
@@ -188,8 +190,12 @@ def _draw_stretch(
     ax.plot(places[points], heights[points], "o", color=colour, markersize=2.2)
 
 
-def _mark_named(
-    ax: Axes, places: Floats, heights: Floats, names: Sequence[str], named: Sequence[int]
+def _mark_features(
+    ax: Axes,
+    places: Floats,
+    heights: Floats,
+    feature_names: Sequence[str],
+    columns_to_mark: Sequence[int],
 ) -> None:
     """Mark some features by points, and write names at the `MOST_NAMED` highest of them.
 
@@ -197,17 +203,18 @@ def _mark_named(
     ----------
     ax : the axes to draw on.
     places, heights : x and y of all features, (features,).
-    names : of all features.
-    named : columns of the features to mark.
+    feature_names : names of all features.
+    columns_to_mark : indices of the features to mark.
     """
-    if not named:
+    if not columns_to_mark:
         return
-    columns: Ints = np.array(named, dtype=np.int64)
+    columns: Ints = np.array(columns_to_mark, dtype=np.int64)
     ax.plot(places[columns], heights[columns], "o", color=NAMED_COLOUR, markersize=5, zorder=5)
+
     highest_first = columns[np.argsort(-heights[columns], kind="stable")]
     for column in highest_first[:MOST_NAMED].tolist():
         ax.annotate(
-            names[column],
+            feature_names[column],
             (places[column], heights[column]),
             xytext=(4, 3),
             textcoords="offset points",

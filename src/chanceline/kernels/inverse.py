@@ -156,9 +156,16 @@ def extend_inverse(inverse: NDArray, size: int, pivot: float, solved: NDArray) -
 def shrink_inverse(inverse: NDArray, size: int, place: int, last_row: NDArray) -> None:
     """Update an inverse in place when its matrix loses the row and column `place`.
 
-    The matrix is symmetric, of size × size. Its last row and column move to `place`. After this
-    exchange the last row of the inverse is (rᵀ, d), and the inverse of the smaller matrix is
-    B − r rᵀ / d, where B is the inverse without its last row and column.
+    The matrix is symmetric, of size × size. The update has two steps:
+
+    1. Row and column `place` are exchanged with the last row and column, in the matrix and so in
+       the inverse. Callers rely on this new order of the rows.
+    2. The last row and column are removed. If the inverse is now written as
+
+           ( B   r )
+           ( rᵀ  d )     with the number d in the last place,
+
+       then the inverse of the smaller matrix is B − r rᵀ / d.
 
     inverse : the inverse, in its leading size × size places; afterwards one row and column fewer
         count.
@@ -166,17 +173,18 @@ def shrink_inverse(inverse: NDArray, size: int, place: int, last_row: NDArray) -
     """
     last = size - 1
 
-    # Exchange row `place` with the last row, then column `place` with the last column.
+    # Step 1. Exchange row `place` with the last row, then column `place` with the last column.
     for i in range(size):
-        removed_entry = inverse[place, i]
+        entry_of_removed_row = inverse[place, i]
         inverse[place, i] = inverse[last, i]
-        inverse[last, i] = removed_entry
+        inverse[last, i] = entry_of_removed_row
     for i in range(size):
-        removed_entry = inverse[i, place]
+        entry_of_removed_column = inverse[i, place]
         inverse[i, place] = inverse[i, last]
-        inverse[i, last] = removed_entry
+        inverse[i, last] = entry_of_removed_column
 
-    # B − r rᵀ / d, the Schur complement of the last diagonal entry d.
+    # Step 2. Write B − r rᵀ / d over B.
+    d = inverse[last, last]
     for i in range(last):
         last_row[i] = inverse[last, i]  # r
-    add_rank_one(inverse, -1.0 / inverse[last, last], last_row, last)
+    add_rank_one(inverse, -1.0 / d, last_row, last)

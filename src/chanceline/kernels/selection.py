@@ -22,17 +22,19 @@ def smallest_first(values: NDArray, count: int) -> None:
     low = 0
     high = values.size - 1
     while low < high:
-        # Move values below the pivot to the left and those above it to the right. Neither inner
-        # scan can run out of the range: it stops at the pivot itself, or at a value exchanged
-        # before.
+        # Split the range. At any time values[low … left − 1] ≤ pivot ≤ values[right + 1 … high].
+        # Neither inner scan can run out of the range: it stops at the pivot itself, or at a value
+        # exchanged before.
         pivot = values[(low + high) >> 1]  # the value in the middle of the range
         left = low
         right = high
         while left <= right:
+            # Skip values that are on the correct side already.
             while values[left] < pivot:
                 left += 1
             while values[right] > pivot:
                 right -= 1
+            # Exchange two values that are not (or equal the pivot).
             if left <= right:
                 moved_value = values[left]
                 values[left] = values[right]
@@ -40,8 +42,9 @@ def smallest_first(values: NDArray, count: int) -> None:
                 left += 1
                 right -= 1
 
-        # Now values[low … right] ≤ pivot ≤ values[left … high]. A value between these two parts
-        # equals the pivot and is in its sorted place: if that is the wanted index, all is done.
+        # Now right < left, and values[low … right] ≤ pivot ≤ values[left … high]. If there is an
+        # index between these two parts, its value equals the pivot and is in its sorted place: if
+        # that is the wanted index, all is done.
         if wanted_index <= right:
             high = right
         elif wanted_index >= left:

@@ -51,11 +51,10 @@ class Connectivity(Result):
         )
 
     def __str__(self) -> str:
-        """A table of both kinds of couplings, then silent inputs and reciprocal pairs.
+        """Write a table of excitatory and inhibitory couplings, and two lines on inputs and pairs.
 
-        `silent` is a share of the inputs. `reciprocal` is the number of pairs of neurons coupled
-        both ways over the number expected by chance, and `strength` is the mean coupling of these
-        pairs over that of all other couplings.
+        The table has, for each kind, the probability that two neurons are coupled, and the mean and
+        the coefficient of variation of the weights |w|.
         """
         lines = ["wiring                connected  mean |w|  CV of |w|"]
         statistics_of_kind = {"excitatory": self.excitatory, "inhibitory": self.inhibitory}
@@ -64,9 +63,15 @@ class Connectivity(Result):
                 f"  {kind:<18}  {statistics['probability']:9.3f}  {statistics['mean']:8.4f}  "
                 f"{statistics['cv']:9.3f}"
             )
+
+        # Silent inputs are those that a neuron was given, but whose weights ended at zero.
         lines.append(
             f"  silent inputs       {self.silent:.1%} of those a neuron was given",
         )
+
+        # Reciprocal pairs are neurons coupled both ways. `reciprocal` is their number over the one
+        # expected by chance. `strength` is the mean |w| of their couplings over that of couplings
+        # in one direction only.
         lines.append(
             f"  reciprocal pairs    {self.reciprocal:.3g} times as many as by chance, "
             f"{self.strength:.3g} times as strong",

@@ -93,10 +93,10 @@ def cutting(
 def cut_couplings(
     memory: AssociativeMemory, share: float, how: str = "random", seed: int = 0
 ) -> AssociativeMemory:
-    """A copy of the memory without a share of its couplings: of each neuron round(share · fan-in).
+    """Return a copy of the memory in which every neuron has lost a share of its input couplings.
 
-    If `how` is "random", the couplings to cut are drawn with the seed; if it is "weakest", the ones
-    of smallest |w_ij| are cut. The fan-in is the neuron's number of inputs.
+    A neuron of fan-in n (its number of inputs) loses round(share · n) couplings. If `how` is
+    "random", they are drawn with the seed; if it is "weakest", those of smallest |w_ij| are cut.
     """
     cut_order = choice_from(how, CutOrder, "cut")
     if not 0 <= share <= 1:
@@ -109,15 +109,17 @@ def cut_couplings(
     begins = couplings.indptr[:-1]
     ends = couplings.indptr[1:]
     for begin, end in zip(begins, ends, strict=True):
+        weights_of_neuron = weights[begin:end]  # a view: changes are made in `weights`
         fan_in = end - begin
-        # All inputs of the neuron, numbered from 0, in the order in which they are cut.
+
+        # The neuron's inputs, numbered from 0, in the order in which they are cut.
         if cut_order is CutOrder.RANDOM:
             inputs_in_order = generator.permutation(fan_in)
         else:
-            inputs_in_order = np.argsort(np.abs(weights[begin:end]))
+            inputs_in_order = np.argsort(np.abs(weights_of_neuron))
         n_cut = round(share * fan_in)
         inputs_to_cut = inputs_in_order[:n_cut]
-        weights[begin + inputs_to_cut] = 0.0
+        weights_of_neuron[inputs_to_cut] = 0.0
 
     indices = couplings.indices.copy()
     row_starts = couplings.indptr.copy()

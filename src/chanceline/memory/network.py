@@ -258,25 +258,31 @@ class AssociativeMemory:
         If the file was not written by `save`, any exception may be raised; `load` turns it into one
         sentence.
         """
-        # Besides the arguments of `__init__`, the settings hold the format and the number of
-        # patterns, which is None where the memory had no report.
+        # The settings are the arguments of `__init__`, and two entries more, which are taken out:
+        # the format of the file, and the number of patterns (None if the memory had no report).
         settings = json.loads(str(arrays["settings"]))
-        if settings.pop("format") != FILE_FORMAT:
+        file_format = settings.pop("format")
+        if file_format != FILE_FORMAT:
             raise ValueError("another format")
         n_patterns = settings.pop("n_patterns")
         memory = cls(**settings)
 
+        # The couplings.
         data, indices, indptr = (arrays[name] for name in SAVED_COUPLINGS)
         shape = (memory.n_neurons, memory.n_neurons)
         couplings = csr_array((data, indices, indptr), shape=shape)
         memory = memory.with_couplings(couplings)
-        if n_patterns is not None:
+
+        # The report. Its arrays have the names of the report's attributes.
+        has_report = n_patterns is not None
+        if has_report:
+            report_arrays = {name: arrays[name] for name in SAVED_REPORT}
             memory.report = StorageReport(
                 n_neurons=memory.n_neurons,
                 n_patterns=n_patterns,
                 wiring=memory.rule.wiring,
                 kappa=memory.rule.kappa,
-                **{name: arrays[name] for name in SAVED_REPORT},
+                **report_arrays,
             )
         return memory
 

@@ -89,7 +89,12 @@ class StorageReport(Result):
         )
 
     def __str__(self) -> str:
-        """The summary, a table of statistics over the neurons, and the unsolved neurons, if any."""
+        """The summary, a table of statistics over the neurons, and the unsolved neurons, if any.
+
+        A neuron's stability κ is its smallest margin over the patterns, with weights scaled to
+        length 1. Couplings per bit are all
+        couplings of the network over all bits stored, one for each neuron and pattern.
+        """
         median = np.median(self.stabilities)
         lines = [
             self.summary(),

@@ -196,28 +196,37 @@ def _proof_by_weights(
 def _proof_in_integers(rows: Floats, multipliers: Floats, n_patterns: int) -> Certificate | None:
     """Look for integer multipliers that prove inseparability; None if none are found.
 
-    The multipliers of the linear program only show which ones are positive. The exact values of
-    these are then computed in integers, which is possible if the rows are integers.
+    The proof consists of multipliers λ_r ≥ 0, not all zero, with Σ_r λ_r a_r = 0 for the rows a_r.
+    The linear program knows the λ_r only up to rounding, but shows which of them are positive. The
+    exact values of these are then computed in integers. This needs rows of integers.
 
-    rows : (rows, columns) first the `n_patterns` patterns, then one row for each weight whose sign
-        is prescribed.
-    multipliers : (rows,) those of the linear program. The certificate gets those of the patterns.
+    rows : (rows, columns) the a_r: first the `n_patterns` patterns (samples times labels), then one
+        row for each weight whose sign is prescribed.
+    multipliers : (rows,) the λ_r of the linear program.
     """
     # Doubles hold all integers below EXACT_INTEGERS exactly.
     are_integers = np.all(rows == np.round(rows))
     are_exact = np.abs(rows).max(initial=0.0) < EXACT_INTEGERS
     if not are_integers or not are_exact:
         return None
-    positive_rows = np.flatnonzero(multipliers > POSITIVE_MULTIPLIER * multipliers.max())
-    integers = _integer_multipliers(rows.astype(np.int64), positive_rows)
-    if integers is None:
+
+    # Solve Σ_r λ_r a_r = 0 in integers, with all other λ_r zero. The solver checks its result.
+    largest_negligible = POSITIVE_MULTIPLIER * multipliers.max()
+    positive_rows = np.flatnonzero(multipliers > largest_negligible)
+    integer_multipliers = _solve_for_integer_multipliers(rows.astype(np.int64), positive_rows)
+    if integer_multipliers is None:
         return None
-    return _certificate_without_weights(
-        separable=False, multipliers=integers[:n_patterns], exact=True, resolution=0.0
+
+    # The certificate shows the multipliers of the patterns only.
+    return _certificate_of_multipliers(
+        separable=False,
+        multipliers=integer_multipliers[:n_patterns],
+        exact=True,
+        resolution=0.0,
     )
 
 
-def _certificate_without_weights(
+def _certificate_of_multipliers(
     separable: bool | None, multipliers: Floats | list[int], exact: bool, resolution: float
 ) -> Certificate:
     """Make a certificate that has multipliers, but no weights that were checked."""
@@ -234,31 +243,36 @@ def _certificate_without_weights(
 def _certificate_up_to_rounding(rows: Floats, multipliers: Floats, n_patterns: int) -> Certificate:
     """Make the certificate of multipliers that are known only up to rounding.
 
-    The multipliers bound the margin, which is the smallest a_μ·w of a pattern: no weights w of
-    length 1 have a larger margin than the `resolution`
+    The multipliers λ_r ≥ 0 of the rows a_r bound the margin, which is the smallest a_μ·w of a
+    pattern μ. No weights w of length 1 have a larger margin than the `resolution`:
 
-        |Σ_{all rows r} λ_r a_r| / Σ_{patterns μ} λ_μ.
+        margin ≤ resolution = |Σ_{all rows r} λ_r a_r| / Σ_{patterns μ} λ_μ.
 
     If the resolution is small compared with the longest row, the patterns count as inseparable,
     otherwise as undecided (`separable` is None).
 
+    The bound is derived in three steps, for any w of length 1:
+
+        margin · Σ_patterns λ_μ ≤ Σ_patterns λ_μ a_μ·w     as the margin is the smallest a_μ·w
+                                ≤ Σ_{all rows} λ_r a_r·w   as a_r·w ≥ 0 for the other rows
+                                ≤ |Σ_{all rows} λ_r a_r|   as |w| = 1
+
     rows : (rows, columns) the a_r: first the `n_patterns` patterns, then one row for each weight
         whose sign is prescribed, where only a_r·w ≥ 0 is required.
-    multipliers : (rows,) the λ_r ≥ 0.
+    multipliers : (rows,) the λ_r.
     """
-    # Why this is a bound: if |w| = 1 and a_μ·w ≥ margin for all patterns, then
-    # margin · Σ_patterns λ_μ ≤ Σ_all λ_r a_r·w ≤ |Σ_all λ_r a_r|. The rows for signs have
-    # a_r·w ≥ 0, so that they can only enlarge the sum in the middle.
     resolution = float("inf")
     sum_over_patterns = float(multipliers[:n_patterns].sum())
     if sum_over_patterns > 0.0:
-        resolution = float(np.linalg.norm(rows.T @ multipliers)) / sum_over_patterns
-    # The length of the longest row, but at least 1.
-    longest = float(np.linalg.norm(rows, axis=1).max(initial=1.0))
+        summed_rows = rows.T @ multipliers  # (columns,)
+        resolution = float(np.linalg.norm(summed_rows)) / sum_over_patterns
+
+    lengths_of_rows = np.linalg.norm(rows, axis=1)
+    longest = float(lengths_of_rows.max(initial=1.0))  # but at least 1
     separable = None
     if resolution <= SMALL_RESOLUTION * longest:
         separable = False
-    return _certificate_without_weights(
+    return _certificate_of_multipliers(
         separable=separable,
         multipliers=multipliers[:n_patterns],
         exact=False,
@@ -314,7 +328,7 @@ def _widest_box_margin(rows: Floats, n_patterns: int) -> tuple[Floats, Floats]:
     return weights, multipliers
 
 
-def _integer_multipliers(
+def _solve_for_integer_multipliers(
     rows: NDArray[np.int64], positive_rows: NDArray[np.int64]
 ) -> list[int] | None:
     """Find λ ≥ 0 in integers, not all zero, with Σ λ_r a_r = 0; None if this fails.
@@ -349,7 +363,7 @@ def _integer_multipliers(
 
 
 def _null_vector(matrix: list[list[int]]) -> list[Fraction] | None:
-    """Return a vector v ≠ 0 with M v = 0; None if there is none.
+    """Return a vector v ≠ 0 with M v = 0, exactly; None if there is none.
 
     `matrix` is M, a list of rows. After elimination its columns are of two kinds: columns with a
     pivot are unit vectors, and all others are free. The entries of v for the free columns may be
@@ -359,12 +373,13 @@ def _null_vector(matrix: list[list[int]]) -> list[Fraction] | None:
     if matrix:
         n_columns = len(matrix[0])
     reduced = [[Fraction(entry) for entry in row] for row in matrix]
-    pivot_columns = _reduce(reduced, n_columns)
+    pivot_columns = _eliminate_all_columns(reduced, n_columns)  # changes `reduced`
     free_columns = [column for column in range(n_columns) if column not in pivot_columns]
     if not free_columns:
         return None
 
-    # The row of a pivot says: v[pivot column] + Σ over free columns of entry · 1 = 0.
+    # Row i now has its pivot, a 1, in the i-th pivot column. So it says:
+    # v[pivot column] + Σ over free columns of entry · 1 = 0.
     vector = [Fraction(1)] * n_columns
     rows_with_pivot = reduced[: len(pivot_columns)]
     for row, pivot_column in zip(rows_with_pivot, pivot_columns, strict=True):
@@ -373,7 +388,7 @@ def _null_vector(matrix: list[list[int]]) -> list[Fraction] | None:
     return vector
 
 
-def _reduce(rows: list[list[Fraction]], n_columns: int) -> list[int]:
+def _eliminate_all_columns(rows: list[list[Fraction]], n_columns: int) -> list[int]:
     """Gauss–Jordan elimination of a matrix, a list of rows, in place; return the pivot columns.
 
     In the end row i has its pivot, 1, in the i-th pivot column, where all other rows have 0.

@@ -79,8 +79,9 @@ def contradicting_rows(X: AnyTable, y: NDArray[np.float64]) -> list[tuple[int, i
     y : (samples,) labels ±1.
     """
     # A quick check of the first columns: if all rows differ there, no rows are equal, and the other
-    # columns need not be read. Adding zero turns −0 into 0, so that equal numbers have equal bytes.
-    n_distinct_beginnings = len(np.unique(X[:, :FIRST_COLUMNS] + 0.0, axis=0))
+    # columns need not be read. Adding zero turns −0 into 0, as it is done for the digests.
+    beginnings = X[:, :FIRST_COLUMNS] + 0.0
+    n_distinct_beginnings = len(np.unique(beginnings, axis=0))
     if n_distinct_beginnings == len(X):
         return []
 

@@ -332,7 +332,7 @@ def squared_hinge(margins: NDArray, margin_step: NDArray, step: float) -> float:
 
 
 @leaf_kernel(fastmath=REASSOCIATE)
-def subtract_trimmed(  # noqa: PLR0913
+def subtract_trimmed_terms(  # noqa: PLR0913
     total: float,
     margins: NDArray,
     margin_step: NDArray,
@@ -340,10 +340,10 @@ def subtract_trimmed(  # noqa: PLR0913
     max_errors: int,
     partly_sorted: NDArray,
 ) -> float:
-    """Subtract the terms of trimmed samples from a sum of squared hinges; return what remains.
+    """Subtract the terms of trimmed samples from a sum of squared hinges; return the difference.
 
     The sum is Σ_μ max(0, 1 − m_μ)² with the margins m_μ after a step. The `max_errors` samples of
-    smallest margin are trimmed: their terms must not count.
+    smallest margin are trimmed, that is, they are allowed to be errors: their terms do not count.
 
     total : the sum over all samples, from `squared_hinge`.
     margins, margin_step, step : m = margins + step · margin_step, arrays of shape (samples,).
@@ -355,8 +355,9 @@ def subtract_trimmed(  # noqa: PLR0913
     smallest_first(partly_sorted, max_errors)
 
     for place in range(max_errors):
-        # As in `squared_hinge`, a slack that is negative or NaN counts as zero.
         slack = 1.0 - partly_sorted[place]
+        # As in `squared_hinge`, a negative slack counts as zero. So does NaN, for which "not >" is
+        # true.
         if not slack > 0.0:
             slack = 0.0
         total -= slack * slack
@@ -396,7 +397,7 @@ def line_search(hinge: Any, longest: float, shortest: float, max_errors: int) ->
     while True:
         hinge_sum = squared_hinge(margins, margin_step, step)
         if max_errors > 0:
-            hinge_sum = subtract_trimmed(
+            hinge_sum = subtract_trimmed_terms(
                 hinge_sum,
                 margins,
                 margin_step,

@@ -186,9 +186,10 @@ def solve_integers(matrix: list[Integers], target: Integers) -> IntegerSolution:
         (pivot · row − factor · row i) / last pivot,
 
     where `pivot` is the entry of row i in column i, `factor` is the entry of the changed row there,
-    and `last pivot` is the pivot of row i − 1 (1 for the first row). These divisions are exact. A
-    pivot of zero means that row i of the matrix depends linearly on the rows before it: then there
-    is no solution.
+    and `last pivot` is the pivot of row i − 1 (1 for the first row). These divisions leave no
+    remainder, because every entry that results is a determinant of a part of the original system
+    (Sylvester's identity). A pivot of zero means that row i of the matrix depends linearly on the
+    rows before it: then there is no solution.
 
     matrix : (size, size) symmetric; its rows are the equations.
     target : (size,) the right-hand sides.
@@ -199,28 +200,42 @@ def solve_integers(matrix: list[Integers], target: Integers) -> IntegerSolution:
     pivot is zero.
     """
     size = len(matrix)
-    # The equations with their right-hand sides in the last column.
-    work = [[*row, value] for row, value in zip(matrix, target, strict=True)]
+    # The equations with their right-hand sides in the last column; changed in place.
+    equations = [[*row, value] for row, value in zip(matrix, target, strict=True)]
     last_pivot = 1
     for i in range(size):
-        pivot_row = work[i]
+        pivot_row = equations[i]
         pivot = pivot_row[i]
         if pivot == 0:
             return IntegerSolution(numerators=[], denominator=0, dependent=i)
-        for row in work[i + 1 :]:
-            factor = row[i]
+
+        # Eliminate. Entries left of the pivot count as zero from now on, and are not written.
+        for changed_row in equations[i + 1 :]:
+            factor = changed_row[i]
             for column in range(i + 1, size + 1):
-                difference = pivot * row[column] - factor * pivot_row[column]
-                row[column] = difference // last_pivot
+                difference = pivot * changed_row[column] - factor * pivot_row[column]
+                changed_row[column] = difference // last_pivot
         last_pivot = pivot
 
-    # Back substitution. The last pivot is the determinant, the common denominator of the solution.
+    # The last pivot is the determinant of the matrix, the common denominator of the solution.
+    numerators = _substitute_back(equations, determinant=last_pivot)
+    return IntegerSolution(numerators=numerators, denominator=last_pivot)
+
+
+def _substitute_back(equations: list[Integers], determinant: int) -> Integers:
+    """Solve equations in triangular form; return the solution times the determinant of the matrix.
+
+    By Cramer's rule the result consists of integers, so that the divisions leave no remainder.
+
+    equations : (size, size + 1) with the right-hand sides in the last column. Entries below the
+        diagonal count as zero, and are not read.
+    """
+    size = len(equations)
     numerators = [0] * size
     for i in range(size - 1, -1, -1):
-        equation = work[i]
-        remainder = last_pivot * equation[size]
+        equation = equations[i]
+        remainder = determinant * equation[size]
         for j in range(i + 1, size):
             remainder -= equation[j] * numerators[j]
-        # The division is exact, because the numerators are integers by Cramer's rule.
         numerators[i] = remainder // equation[i]
-    return IntegerSolution(numerators=numerators, denominator=last_pivot)
+    return numerators

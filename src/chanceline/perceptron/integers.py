@@ -34,47 +34,49 @@ def small_integers(
     (columns, samples) integers, stored as doubles.
     """
     X = np.asarray(problem.X[:, support], dtype=float)
-    integers = np.full(X.T.shape, np.nan)
+    values = X.T  # (columns, samples), as the result
+    integers = np.full(values.shape, np.nan)
+
     # Fill each column with its multiple by the first factor that makes small integers of it.
-    is_filled = np.zeros(len(integers), dtype=np.bool_)  # (columns,)
+    is_filled = np.zeros(len(values), dtype=np.bool_)  # (columns,)
     for factor in FACTORS:
-        scaled = X * factor
-        is_integer = (scaled == np.round(scaled)).all(axis=0)
-        is_small = (np.abs(scaled) < MAX_SMALL_INTEGER).all(axis=0)
+        multiples = values * factor
+        is_integer = (multiples == np.round(multiples)).all(axis=1)
+        is_small = (np.abs(multiples) < MAX_SMALL_INTEGER).all(axis=1)
         can_fill = is_integer & is_small & ~is_filled
-        integers[can_fill] = scaled.T[can_fill]
+        integers[can_fill] = multiples[can_fill]
         is_filled |= can_fill
 
-    # Overwrite, in place, the columns of few different values.
+    # Overwrite, in place, the columns of the kind that becomes small integers in any case.
     if problem.intercept:
-        _simplify_two_values(X, integers)
+        _write_two_values_as_0_and_1(values, integers)
     else:
-        _simplify_one_size(X, integers)
+        _write_opposite_values_as_signs(values, integers)
     return integers
 
 
-def _simplify_two_values(X: Floats, integers: Floats) -> None:
+def _write_two_values_as_0_and_1(values: Floats, integers: Floats) -> None:
     """Replace the values of columns that have at most two different ones by 0 and 1, in place.
 
-    X : (samples, columns) the original values.
+    values : (columns, samples) the original values.
     integers : (columns, samples) overwritten in these columns.
     """
-    is_lowest = np.equal(X, X.min(axis=0))
-    is_highest = np.equal(X, X.max(axis=0))
-    has_two_values = (is_lowest | is_highest).all(axis=0)
-    integers[has_two_values] = ~is_lowest.T[has_two_values]
+    is_lowest = np.equal(values, values.min(axis=1, keepdims=True))
+    is_highest = np.equal(values, values.max(axis=1, keepdims=True))
+    has_two_values = (is_lowest | is_highest).all(axis=1)
+    integers[has_two_values] = ~is_lowest[has_two_values]
 
 
-def _simplify_one_size(X: Floats, integers: Floats) -> None:
-    """Replace values by their signs in columns whose values are 0 or ± one number, in place.
+def _write_opposite_values_as_signs(values: Floats, integers: Floats) -> None:
+    """Replace values by their signs in columns whose values are among 0, c and −c, in place.
 
-    X : (samples, columns) the original values.
+    values : (columns, samples) the original values.
     integers : (columns, samples) overwritten in these columns.
     """
-    sizes = np.abs(X)
-    is_zero_or_largest = (sizes == 0) | (sizes == sizes.max(axis=0))
-    has_one_size = is_zero_or_largest.all(axis=0)
-    integers[has_one_size] = np.sign(X).T[has_one_size]
+    sizes = np.abs(values)
+    is_zero_or_largest = (sizes == 0) | (sizes == sizes.max(axis=1, keepdims=True))
+    has_one_size = is_zero_or_largest.all(axis=1)  # besides 0
+    integers[has_one_size] = np.sign(values)[has_one_size]
 
 
 def integer_columns(

@@ -110,21 +110,27 @@ def _rule_of_margin(
 
 
 def _separate_exactly(problem: Problem, support: NDArray[np.int64], multipliers: Floats) -> Rule:
-    """Look for a separating rule in rational arithmetic; the rule has no weights if there is none.
+    """Decide in rational arithmetic whether a rule separates on these columns, and return it.
+
+    If no rule separates, the rule returned has only zero weights. The exact weights are fractions,
+    and are rounded to doubles such that they still separate. If no rounding does, ConvergenceError
+    is raised.
 
     support : (k,) indices of features.
     multipliers : (samples,) those of the largest margin in floating point. They are stored in the
         rule as they are, because the exact decision returns no multipliers.
     """
-    exact = separating_rule(ExactTable(problem), support)
-    if not exact.separable:
+    separation = separating_rule(ExactTable(problem), support)
+    if not separation.separable:
         return _rule_without_weights(problem, support, multipliers)
-    if exact.rule is None:
+
+    rule_in_doubles = separation.rule
+    if rule_in_doubles is None:
         raise ConvergenceError(
             "These columns separate by so narrow a gap that no weights in double precision "
             "were found; round their values."
         )
-    return replace(exact.rule, multipliers=multipliers)
+    return replace(rule_in_doubles, multipliers=multipliers)
 
 
 def _rule_without_weights(
@@ -163,22 +169,34 @@ def margin_on(
 
 
 def is_refuted(problem: Problem, support: NDArray[np.int64], margin: Margin) -> bool:
-    """Whether the multipliers of a margin prove that nothing separates on these columns.
+    """Whether the result of a margin fit proves that no weights separate on these columns.
 
-    Multipliers λ ≥ 0 with Σ λ_μ a_μ = 0 are such a proof (rows a_μ = y_μ x_μ), but here they are
-    only known up to rounding. A quick check bounds all rounding errors. If this check does not
-    succeed, an exact one in integers is tried. Each weight that must not be negative adds one more
-    row, the unit vector e_j, with a multiplier of its own.
+    Weights w separate if a_μ·w > 0 for all rows a_μ = y_μ x_μ (labels times samples), and if w_j is
+    not negative where this is prescribed. The proof consists of multipliers, not negative, for
+    which a sum of rows is zero:
+
+        Σ_μ λ_μ a_μ + Σ_j κ_j e_j = 0,   with Σ_μ λ_μ = 1.
+
+    There is a unit vector e_j for each weight that must not be negative. Multiplied by weights that
+    separate, the first sum would be positive, and the second one Σ_j κ_j w_j ≥ 0. So there are no
+    such weights.
+
+    The fit knows the λ_μ only up to rounding. So a quick check bounds all rounding errors; if it
+    does not succeed, a slower one in integers is tried.
 
     support : (k,) indices of features.
-    margin : verdict and multipliers of the largest margin in floating point.
+    margin : result of the fit: its verdict, and multipliers proportional to the λ_μ.
     """
     if margin.verdict != INSEPARABLE:
         return False
+
+    # The multipliers λ_μ and κ_j.
     rows = problem.rows(support)
     nonnegative = problem.nonnegative_on(support)
     multipliers = margin.multipliers / margin.multipliers.sum()
     sign_multipliers = _sign_multipliers(rows, nonnegative, multipliers)
+
+    # The quick check.
     is_proven_with_rounding = _is_refuted_with_rounding(
         rows,
         nonnegative=nonnegative,
@@ -187,6 +205,9 @@ def is_refuted(problem: Problem, support: NDArray[np.int64], margin: Margin) -> 
     )
     if is_proven_with_rounding:
         return True
+
+    # The check in integers. It computes exact multipliers for the rows whose λ_μ
+    # or κ_j is not negligible.
     integers = integer_columns(problem, support)
     return _is_refuted_in_integers(
         integers,

@@ -232,15 +232,16 @@ def amp_steps(
     """Run reinforced approximate message passing for K = `count` nonzero weights.
 
     It estimates which weights of a linear rule are nonzero, and yields the beliefs after every
-    step: mean and variance of each weight, and the evidence that the weight is not zero. A step
-    has three parts:
+    step: mean and variance of each weight, and the evidence that the weight is not zero. Step t has
+    three parts:
 
-    1. All samples together send each weight w a message, the Gaussian factor
+    1. Messages. All samples together send each weight w a message, the Gaussian factor
        exp(field·w − ½ curvature·w²).
-    2. Reinforcement adds the sum of earlier messages to it, times 1 − reinforcement^t at step t.
-       This factor grows towards 1 and drives the beliefs towards certainty.
-    3. Each weight combines the result with its prior, under which K weights are expected to be
-       nonzero. The beliefs move part of the way to what comes out.
+    2. Reinforcement. The message is multiplied by the product from the step before, to the power
+       s = 1 − reinforcement^t. So earlier messages count little at first (s ≈ 0), and later nearly
+       in full (s → 1), which drives the beliefs towards certainty.
+    3. Beliefs. Each weight combines the product with its prior, under which K weights are expected
+       to be nonzero. The beliefs move part of the way to what comes out.
 
     The steps go on without end, unless the evidence diverges; the caller takes as many as it wants.
 
@@ -249,23 +250,28 @@ def amp_steps(
     workspace : the table of N columns, which is only read (a `Hinge`).
     count : the number K of nonzero weights that the prior expects.
     mean : (N,) the means of the weights to start from.
-    reinforcement : a number slightly below 1; the smaller it is, the sooner beliefs are certain.
+    reinforcement : a number slightly below 1; the smaller it is, the sooner s is near 1,
+        and the beliefs are certain.
     """
     columns = workspace.data.columns_float32  # (N, samples)
     n_columns, n_samples = columns.shape
     variance = np.full(n_columns, count / n_columns)  # of each weight under the prior
     previous_response = np.zeros(n_samples)
+
+    # Field and curvature of the product of messages. The curvature is one number for all weights,
+    # as all columns have the same mean square.
     summed_field = np.zeros(n_columns)
-    summed_curvature = 0.0  # one number for all weights, as all columns have the same mean square
+    summed_curvature = 0.0
     for step in itertools.count(1):
         # Part 1. The next step needs how strongly each sample has responded.
         messages = sample_messages(columns, mean, variance, previous_response)
         previous_response = messages.response
 
-        # Part 2. The factors are multiplied, so that their exponents add up.
-        share_of_earlier = 1.0 - reinforcement**step
-        summed_field = messages.field + share_of_earlier * summed_field
-        summed_curvature = messages.curvature + share_of_earlier * summed_curvature
+        # Part 2. In a product of Gaussian factors the exponents are summed, and a power multiplies
+        # the whole exponent: field and curvature alike.
+        power_of_earlier = 1.0 - reinforcement**step
+        summed_field = messages.field + power_of_earlier * summed_field
+        summed_curvature = messages.curvature + power_of_earlier * summed_curvature
 
         # Part 3.
         new_beliefs = beliefs_from_messages(workspace, count, summed_field, summed_curvature)

@@ -175,9 +175,10 @@ def iter_search(  # noqa: PLR0913
     _check_options(method, run, options)
     problem = make_problem(X, y, intercept, allow_contradictions=max_errors > 0, signs=signs)
 
-    # Run the method until it ends or the target is reached. It yields events: candidates, proofs,
-    # and numbers of iterations. `record` keeps the best outcome so far; `record.take` says whether
-    # an event has changed it.
+    # Run the method until it ends or the target is reached. It yields events of three kinds: a
+    # candidate (a rule), a lower bound (a proof of how many variables are needed), or the number of
+    # iterations so far, as a chance to interrupt. `record` keeps the best outcome so far, and
+    # `record.take` says whether an event has changed it.
     record = _SearchRecord(
         problem, method=method, seed=seed, max_errors=max_errors, names=column_names(X)
     )
@@ -189,9 +190,10 @@ def iter_search(  # noqa: PLR0913
         if has_changed:
             yield best
         if progress is not None:
-            progress(_iterations_at(event, best), best)
-        makes_few_errors = best.errors <= max_errors
-        if target is not None and makes_few_errors and best.n_selected <= target:
+            progress(_iterations_so_far(event, best), best)
+        has_few_errors = best.errors <= max_errors
+        reaches_target = target is not None and best.n_selected <= target
+        if has_few_errors and reaches_target:
             break
     yield record.final()
 
@@ -231,7 +233,7 @@ def _check_options(method: str, run: Method, options: dict[str, Any]) -> None:
             )
 
 
-def _iterations_at(event: Event, best: SearchOutcome) -> int:
+def _iterations_so_far(event: Event, best: SearchOutcome) -> int:
     """Return the iterations spent when a method yielded this event.
 
     A candidate holds them, and a plain number is the iterations. A lower bound does not say; then

@@ -300,6 +300,9 @@ def biht_steps(  # noqa: PLR0913
     The velocity is the change of the margins by all fixed places together. With the dot products of
     the patterns over these places, gram_μν = Σ_fixed i a_μi a_νi, it is Σ_wrong gram_μ.
 
+    Gradient and velocity are not summed anew in every iteration. They are kept from an earlier one,
+    and updated for the patterns that have become wrong or correct since.
+
     Parameters
     ----------
     columns, rows : the features times the labels ±1, as (features, samples) and as (samples,
@@ -317,9 +320,8 @@ def biht_steps(  # noqa: PLR0913
     margins = np.zeros(n_samples)  # always those of the present weights
     compute_margins(columns, weights, margins)
 
-    # Gradient and velocity are not summed anew but updated, for patterns that have become wrong or
-    # correct. The weights swing with period two, so nearly the same patterns are wrong as two
-    # iterations ago. So even and odd iterations keep separate sums, which change little.
+    # The weights swing with period two: nearly the same patterns are wrong as two iterations ago.
+    # So even and odd iterations keep separate sums (gradient and velocity), which change little.
     even_sums = no_wrong_pattern(n_samples, n_features)
     odd_sums = no_wrong_pattern(n_samples, n_features)
 
@@ -332,15 +334,18 @@ def biht_steps(  # noqa: PLR0913
             sums = odd_sums
         update_sums(sums, rows, gram, margins)
         gradient = sums.gradient
+        velocity = sums.velocity
 
-        # Step 2. Move the free place. Setting its former weight to zero changes w and the margins.
+        # Step 2. Move the free place. Its former weight becomes zero, which changes the margins. On
+        # ±1 data they are updated without rounding error, unless the weight contains the Gaussian
+        # start: then `clear_weight` computes them anew.
         squared_change = 0.0  # |Δw|² of this iteration
-        largest_place = largest_free(weights, gradient, is_fixed)
-        if largest_place != free_place:
+        new_free_place = largest_free(weights, gradient, is_fixed)
+        if new_free_place != free_place:
             if free_place >= 0:
                 squared_change = weights[free_place] ** 2
                 clear_weight(columns, weights, margins, free_place, is_from_start)
-            free_place = largest_place
+            free_place = new_free_place
             is_from_start = False
 
         # Step 3.
@@ -350,7 +355,7 @@ def biht_steps(  # noqa: PLR0913
                 weights[j] += gradient[j]
 
         # Step 4.
-        add_scaled(margins, 1.0, sums.velocity, n_samples)
+        add_scaled(margins, 1.0, velocity, n_samples)
         add_scaled(margins, gradient[free_place], columns[free_place], n_samples)
 
         iterations += 1
@@ -476,38 +481,40 @@ def run_biht(
     """Method `biht`: binary iterative hard thresholding at a fixed number of variables, from w = 0.
 
     Every iteration takes a gradient step, and then sets all weights to zero except the `size`
-    largest ones and that of the intercept. The search ends when no pattern is wrong, or after
-    `budget` iterations. It yields the number of iterations now and then, as a chance to interrupt,
-    and in the end a candidate: the weights with the fewest errors of all iterations.
+    largest ones and that of the intercept. The search ends when no sample is misclassified, or
+    after `budget` iterations.
+
+    It yields two kinds of things: now and then the number of iterations so far, as a chance to
+    interrupt; and in the end a candidate, the weights with the fewest errors of all iterations.
 
     budget : largest number of iterations; None for MAX_ITERATIONS.
     seed : not used, as nothing is random.
     size : number of variables; by default half the number of samples.
     """
-    if size is None:
-        size = max(1, min(problem.n_features, problem.n_samples // 2))
-    size = whole_number(
-        size, "The size, a number of variables,", at_least=1, at_most=problem.n_features
-    )
-    n_nonzero = size + problem.n_unpenalized
+    size = _checked_size(problem, size)
     max_iterations = MAX_ITERATIONS
     if budget is not None:
         max_iterations = max(budget, 1)  # at least one: the weights start at zero
 
-    columns = problem.columns
-    rows = np.ascontiguousarray(columns.T)
-    n_columns = columns.shape[0]
-    is_fixed = np.arange(n_columns) >= problem.n_features  # the intercept
+    # The table times the labels, so that a margin is the product of a row with the weights, and a
+    # positive margin is correct. The intercept, if there is one, is the last column.
+    columns = problem.columns  # (columns, samples)
+    rows = np.ascontiguousarray(columns.T)  # (samples, columns)
+    n_columns = problem.n_features + problem.n_unpenalized
+    is_intercept = np.arange(n_columns) >= problem.n_features
+    n_nonzero = size + problem.n_unpenalized
+
     weights = np.zeros(n_columns)
     best_weights = weights
     fewest_errors = problem.n_samples + 1  # more than any weights make
     iterations = 0
     for iterations in range(1, max_iterations + 1):
         weights_after_step = gradient_step(columns, rows, weights)
-        weights = hard_threshold(weights_after_step, n_nonzero, is_fixed)
+        weights = hard_threshold(weights_after_step, n_nonzero, is_fixed=is_intercept)
 
         # Keep the best weights so far; no weights are better than those without errors.
-        errors = int(np.count_nonzero(rows @ weights <= 0.0))
+        margins = rows @ weights
+        errors = int(np.count_nonzero(margins <= 0.0))
         if errors < fewest_errors:
             best_weights = weights
             fewest_errors = errors
@@ -516,3 +523,12 @@ def run_biht(
         if iterations % ITERATIONS_A_REPORT == 0:
             yield iterations
     yield _candidate(problem, best_weights, iterations)
+
+
+def _checked_size(problem: Problem, size: int | None) -> int:
+    """Return the number of variables, checked; by default half the number of samples."""
+    if size is None:
+        size = max(1, min(problem.n_features, problem.n_samples // 2))
+    return whole_number(
+        size, "The size, a number of variables,", at_least=1, at_most=problem.n_features
+    )

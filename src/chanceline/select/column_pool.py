@@ -137,11 +137,12 @@ class _GreedyPath(NamedTuple):
 def _greedy_path(problem: Problem, max_steps: int) -> _GreedyPath:
     """Add columns one by one until they separate all samples, or `max_steps` columns are added.
 
-    The slack r, (samples,), is 1 − margin where that is positive, else 0. A step computes |a_j·r|
-    for all columns a_j, adds the column with the largest value, and refits. The score of a column
-    is its largest |a_j·r| / |r| of all steps.
+    The slack r, (samples,), is 1 − margin where that is positive, else 0. A step computes the
+    absolute products |a_j·r| for all columns a_j, adds the column with the largest product, and
+    fits the weights of all columns added so far. The score of a column is its largest |a_j·r| / |r|
+    of all steps.
 
-    The workspace of the fits has one column for each step of the path, which is filled when the
+    The fits use a workspace with one column for each step of the path, which is filled when the
     step is made. So no scaled copy of the whole table is needed.
     """
     max_steps = min(max_steps, problem.n_samples, problem.n_features)
@@ -151,24 +152,31 @@ def _greedy_path(problem: Problem, max_steps: int) -> _GreedyPath:
     slack = np.ones(problem.n_samples)  # without a column all margins are 0
     separates = False
     for step in range(max_steps):
-        # Score all columns, and choose the best one that is not on the path yet.
-        products = slack_products(problem, slack)
+        # Score all columns.
+        absolute_products = slack_products(problem, slack)
         slack_norm = max(float(np.linalg.norm(slack)), SMALLEST_NORM)
-        scores_of_step = products / slack_norm
-        np.maximum(scores, scores_of_step, out=scores)
-        products[path_columns] = -1.0  # below all others
-        best_column = int(np.argmax(products))
+        scores_of_step = absolute_products / slack_norm
+        scores = np.maximum(scores, scores_of_step)
+
+        # Add the best column that is not on the path yet.
+        absolute_products[path_columns] = -1.0  # below all others
+        best_column = int(np.argmax(absolute_products))
         path_columns.append(best_column)
 
-        # Fill the workspace's column of this step, and add it to the support.
+        # Write this column into the workspace, as its column number `step`.
         values = problem.rows(np.array([best_column]))[:, 0]
         is_nonnegative = bool(problem.nonnegative[best_column])
         set_column(workspace, step, values, is_nonnegative=is_nonnegative)
+
+        # Fit the weights with this column added, in a limited number of Newton steps. The fit
+        # changes the state of the workspace.
         separates = fit(workspace, add=step, max_newton=SWAP_FIT_STEPS)
         if separates:
             break
-        # `active` is 1.0 for samples of margin below 1, and 0.0 for the others.
-        slack = workspace.state.active * (1.0 - workspace.state.margins)
+
+        # The slack after the fit: `active` is 1.0 for samples of margin below 1, else 0.0.
+        state = workspace.state
+        slack = state.active * (1.0 - state.margins)
     columns = np.array(path_columns, dtype=np.int64)
     return _GreedyPath(columns=columns, scores=scores, separates=separates)
 

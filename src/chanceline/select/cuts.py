@@ -154,49 +154,73 @@ def arranged_cuts(
 
 
 def smallest_cuts(
-    problem: Problem, with_sixes: bool, max_cuts: int = DEFAULT_LIMITS.max_cuts
+    problem: Problem, allow_six_patterns: bool, max_cuts: int = DEFAULT_LIMITS.max_cuts
 ) -> NDArray[np.bool_]:
     """Return the smallest cuts made of two, four and, if wanted, six patterns, sorted by size.
 
-    A cut is a set of variables of which every separating support contains at least one; its size is
-    the number of these variables. There are far too many cuts to write all of them down. So they
-    are first counted by size, which gives the largest size up to which there are at most `max_cuts`
-    cuts. Then all cuts up to this size are written.
+    A pattern is a sample times its label, here with values ±1. If some patterns sum to zero on all
+    variables of a support, nothing separates there. So every separating support has one of the
+    variables where the sum is not zero (where it is positive, if the weight must not be negative).
+    These variables are the cut that the patterns make; its size is their number. Only an even
+    number of values ±1 can sum to zero, hence two, four or six patterns.
+
+    There are far too many cuts to write all of them down. So they are first counted by size, which
+    gives the largest size up to which there are at most `max_cuts` cuts. Then all cuts up to this
+    size are written.
 
     Parameters
     ----------
-    with_sixes : whether to use six patterns too, if there are not too many combinations of six.
+    allow_six_patterns : whether to make cuts of six patterns too, if there are not too many
+        combinations of six.
     max_cuts : the largest number of cuts.
 
     Returns
     -------
     (cuts, variables) bools: whether the variable is in the cut.
     """
-    n_features = problem.n_features
-    patterns = pack_patterns(problem)
-    n_words, n_patterns = patterns.negative.shape
+    packed_patterns = pack_patterns(problem)
+    n_patterns = packed_patterns.negative.shape[1]
     orders = [2, 4]  # how many patterns a cut is made of
-    if with_sixes and math.comb(n_patterns, 6) <= MAX_SIXES:
+    if allow_six_patterns and math.comb(n_patterns, 6) <= MAX_SIXES:
         orders.append(6)
 
     # Count. For each order there is an array, whose entry s is the number of cuts with at most s
     # variables. The sum of the arrays says how large cuts may be.
-    counts_of_orders = [count_cuts(patterns, order) for order in orders]
+    counts_of_orders = [count_cuts(packed_patterns, order) for order in orders]
     counts_of_all = np.sum(counts_of_orders, axis=0)
     max_size = _largest_size_within(counts_of_all, max_cuts)
     if max_size < 0:  # even those of size 0 are too many
-        return np.zeros((0, n_features), dtype=np.bool_)
+        return np.zeros((0, problem.n_features), dtype=np.bool_)
 
-    # Write the cuts of each order as bits, then unpack and sort all of them.
+    # Write the cuts of each order, with the variables as bits.
     cuts_of_orders = []
     for order, counts in zip(orders, counts_of_orders, strict=True):
         n_cuts = int(counts[max_size])
-        cuts_of_order = np.zeros((n_words, n_cuts), dtype=np.uint64)
-        list_cuts(patterns, order, max_size, cuts_of_order)  # fills the array
-        cuts_of_orders.append(cuts_of_order)
-    cuts = unpack(np.concatenate(cuts_of_orders, axis=1), n_features)
+        cuts_of_orders.append(_cuts_of_order(packed_patterns, order, max_size, n_cuts))
+    packed_cuts = np.concatenate(cuts_of_orders, axis=1)  # (words, cuts)
+
+    # Unpack the bits, and sort.
+    cuts = unpack(packed_cuts, problem.n_features)
     sizes = cuts.sum(axis=1)
-    return cuts[np.argsort(sizes, kind="stable")]
+    smallest_first = np.argsort(sizes, kind="stable")
+    return cuts[smallest_first]
+
+
+def _cuts_of_order(
+    patterns: CutPatterns, order: int, max_size: int, n_cuts: int
+) -> NDArray[np.uint64]:
+    """Return all cuts of `order` patterns with at most `max_size` variables, as bits.
+
+    n_cuts : how many there are, from `count_cuts`.
+
+    Returns
+    -------
+    (words, cuts) the cuts, with the variables as bits in words of 64.
+    """
+    n_words = len(patterns.negative)
+    cuts = np.zeros((n_words, n_cuts), dtype=np.uint64)
+    list_cuts(patterns, order, max_size, cuts)  # fills the array
+    return cuts
 
 
 def _largest_size_within(n_cuts_up_to: NDArray[np.int64], max_cuts: int) -> int:

@@ -122,26 +122,36 @@ def l1_candidate(problem: Problem) -> Candidate | None:
 
 
 def drop_cheapest_unneeded(workspace: Hinge) -> bool:
-    """Remove the cheapest variable that is not needed to separate; return whether there is one.
+    """Remove the cheapest variable without which the support still separates, if there is one.
 
     Variables are tried in the order of their costs w_i² / [H⁻¹]_ii, where w_i is the weight and H⁻¹
     the inverse Hessian of the workspace. Half the cost is, to second order, how much the loss rises
-    if variable i is removed. If no variable can be removed, the support is as before. Unpenalized
-    columns (the intercept) have the first places of the support and always stay.
+    if variable i is removed. Unpenalized columns (the intercept) have the first places of the
+    support and always stay.
 
     workspace : a fitted `Hinge` whose support separates; changed.
+
+    Returns
+    -------
+    True if a variable was removed; the workspace is then fitted without it. False if every variable
+    is needed; the workspace then has its former support and weights.
     """
     n_unpenalized = workspace.data.n_unpenalized
-    support = workspace.support.copy()
-    weights = workspace.weights.copy()
+    former_support = workspace.support.copy()
+    former_weights = workspace.weights.copy()
+
+    # The costs of the variables, which have the places n_unpenalized, n_unpenalized + 1, …
     inverse_diagonal = np.diag(workspace.state.inverse)[n_unpenalized : workspace.size]
-    costs = weights[n_unpenalized:] ** 2 / inverse_diagonal
+    costs = former_weights[n_unpenalized:] ** 2 / inverse_diagonal
     places_by_cost = n_unpenalized + np.argsort(costs, kind="stable")
+
     for place in places_by_cost:
+        # Remove the variable from the support, and fit the others.
         others_separate = fit(workspace, drop=int(place), max_newton=SWAP_FIT_STEPS)
         if others_separate:
             return True
-        set_support(workspace, support, weights)  # restore the support, and try the next variable
+        # It is needed: restore the support, and try the next variable.
+        set_support(workspace, former_support, former_weights)
     return False
 
 

@@ -454,33 +454,41 @@ def trust_conflict(state: Any, conflict: Any, column_sums: NDArray) -> int:
 def is_integer_conflict(fit: Any, n_pattern_rows: int) -> bool:
     """Whether a conflict found in floating point also holds in exact integer arithmetic.
 
-    A conflict is Σ_r λ_r a_r = 0 with multipliers λ ≥ 0, not all zero. The rows a_r are patterns,
-    and unit rows e_i, one for each weight that must not be negative. Rows with a negligible λ_r,
-    which may be rounding only, are left out. For the other rows the λ_r are computed anew, in
-    integers, and must be positive.
+    A conflict proves that nothing separates: Σ_r λ_r a_r = 0 with multipliers λ_r ≥ 0, not all
+    zero. The rows a_r are patterns (samples times labels), and unit rows e_i, one for each weight
+    that must not be negative; i counts the columns in use. The λ_r from floating point only tell
+    which rows matter: those with a λ_r that is not negligible. For these rows the λ_r are computed
+    anew, in integers, and must be positive.
 
-    fit : the `SupportFit`. The λ_r found, of sum 1, are in `scratch.row_multipliers`.
-    n_pattern_rows : number of patterns that were fitted; the unit rows come after them.
+    fit : the `SupportFit`. The λ_r from floating point, of sum 1, are in `scratch.row_multipliers`:
+        first those of the fitted patterns, then those of the unit rows.
+    n_pattern_rows : number of the fitted patterns.
     """
-    # List the rows whose λ_r is not negligible: the patterns, and the places i of the unit rows.
-    # Both lists are parts of one scratch array, with room for all patterns and all columns.
+    # Room for two lists of the rows that matter: the indices of patterns, and the places i of unit
+    # rows. Both are views of one scratch array, with room for all patterns and then all columns.
     n_all_patterns = fit.scratch.in_fit.size
-    patterns = fit.scratch.members[:n_all_patterns]
-    unit_places = fit.scratch.members[n_all_patterns:]
-    n_patterns = list_conflict_patterns(fit, patterns)
-    n_units = list_conflict_units(fit, n_pattern_rows, unit_places)
+    room_for_patterns = fit.scratch.members[:n_all_patterns]
+    room_for_units = fit.scratch.members[n_all_patterns:]
 
-    # There is one equation for each column used, and one for the sum of the multipliers. With more
-    # rows than equations the multipliers are not unique, and nothing is proven.
+    # Fill the two lists from the front. (Each function returns the length of its list.)
+    n_patterns = list_conflict_patterns(fit, room_for_patterns)
+    n_units = list_conflict_units(fit, n_pattern_rows, room_for_units)
+    patterns = room_for_patterns[:n_patterns]
+    unit_places = room_for_units[:n_units]
+
+    # The λ_r solve one equation for each column used, and one for their sum. With more rows than
+    # equations they are not unique, and nothing is proven.
     n_used = fit.state.n_used[0]
-    if n_patterns + n_units > n_used + 1:
+    n_rows = n_patterns + n_units
+    n_equations = n_used + 1
+    if n_rows > n_equations:
         return False
     conflict = IntegerConflict(
         integer_values=fit.data.integer_columns,
         used_columns=fit.state.used,
         n_columns=n_used,
-        patterns=patterns[:n_patterns],
-        unit_places=unit_places[:n_units],
+        patterns=patterns,
+        unit_places=unit_places,
     )
     return conflict_is_exact(conflict, fit.scratch.integers)
 

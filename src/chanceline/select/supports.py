@@ -178,24 +178,26 @@ def confirm_support(
 
 
 def answer_question(walk: Walk, table: ExactTable, max_decisions: int) -> None:
-    """Answer in rational arithmetic what floating point left open: do certain variables suffice?
+    """Answer in rational arithmetic a question on which a search in floating point has stopped.
 
-    The question is about the variables of a support; or, while the walk builds a cut, about all
-    variables outside the cut. (A cut is a set of variables without which the others do not suffice,
-    so that every support needs one of them.) The answer is written to `walk.question.answer[0]`:
+    The search (`walk`) goes through sets of variables. It stops if rounding leaves open whether
+    certain variables suffice, that is whether a rule on them makes few enough errors. These are the
+    variables that it has included so far; or, while it builds a cut, all variables outside the cut.
+    (A cut is a set of variables such that the variables outside it do not suffice.)
 
-    - SEPARABLE or INSEPARABLE, if the question is decided;
-    - UNDECIDED, if it is about a cut, with too many variables for rational arithmetic: the walk
-      then does without that cut;
-    - nothing, if it takes too long in other cases, or the table has made `max_decisions` already:
-      the walk then repeats its fit, and trusts floating point from then on, to its end.
+    The walk reads the answer in `walk.question.answer[0]`. There are three outcomes:
 
-    walk : the walk that has stopped with the question; changed.
+    - SEPARABLE or INSEPARABLE is written there, if the question is decided.
+    - UNDECIDED is written there, if the question is about a cut and concerns too many variables for
+      rational arithmetic. The walk then does without this cut.
+    - Nothing is written there, if a support has too many variables, or `max_decisions` are used up.
+      The walk then repeats its fit, and trusts floating point from then on, to its end.
+
+    walk : the search, changed as described.
     table : the problem in rational arithmetic, which counts its decisions.
+    max_decisions : largest number of decisions that the table may make in all.
     """
-    # What the question is about. GROWING says that the walk builds a cut at this level.
-    level = int(walk.path.levels.current[0])
-    is_about_cut = walk.path.levels.method[level] == GROWING
+    is_about_cut = _is_building_cut(walk)
     variables = _variables_in_question(walk, is_about_cut)
 
     # The walk can do without a doubtful cut, as it can branch on another one, or on every open
@@ -206,12 +208,22 @@ def answer_question(walk: Walk, table: ExactTable, max_decisions: int) -> None:
         walk.question.answer[0] = UNDECIDED
         return
 
+    max_errors = walk.path.max_errors
     decisions_left = max_decisions - table.decisions
-    verdict = decide_support(table, variables, walk.path.max_errors, decisions_left).verdict
-    if verdict == UNDECIDED:
-        trust_rounding(walk)  # and give no answer
-    else:
+    verdict = decide_support(table, variables, max_errors, decisions_left).verdict
+    if verdict != UNDECIDED:
         walk.question.answer[0] = verdict
+        return
+
+    # Write no answer, so that the walk repeats its fit; and let it trust this fit and later ones.
+    trust_rounding(walk)
+
+
+def _is_building_cut(walk: Walk) -> bool:
+    """Whether the walk is building a cut at its present level (method GROWING)."""
+    level = int(walk.path.levels.current[0])
+    method = walk.path.levels.method[level]
+    return bool(method == GROWING)
 
 
 def _variables_in_question(walk: Walk, is_about_cut: bool) -> NDArray[np.int64]:
