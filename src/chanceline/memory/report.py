@@ -92,8 +92,8 @@ class StorageReport(Result):
         """The summary, a table of statistics over the neurons, and the unsolved neurons, if any.
 
         A neuron's stability κ is its smallest margin over the patterns, with weights scaled to
-        length 1. Couplings per bit are all
-        couplings of the network over all bits stored, one for each neuron and pattern.
+        length 1. Couplings per bit are the couplings of the network over the bits stored, one bit
+        for each neuron and pattern.
         """
         median = np.median(self.stabilities)
         lines = [

@@ -225,17 +225,22 @@ def solve_integers(matrix: list[Integers], target: Integers) -> IntegerSolution:
 def _substitute_back(equations: list[Integers], determinant: int) -> Integers:
     """Solve equations in triangular form; return the solution times the determinant of the matrix.
 
-    By Cramer's rule the result consists of integers, so that the divisions leave no remainder.
+    Equation i is Σ_{j ≥ i} u_ij x_j = t_i. Multiplied by the determinant D it gives the numerators
+    n_j = D x_j, from the last one to the first:
 
-    equations : (size, size + 1) with the right-hand sides in the last column. Entries below the
+        n_i = (D t_i − Σ_{j > i} u_ij n_j) / u_ii
+
+    They are integers by Cramer's rule, so that the divisions leave no remainder.
+
+    equations : (size, size + 1) the u_ij, with the t_i in the last column. Entries below the
         diagonal count as zero, and are not read.
     """
     size = len(equations)
     numerators = [0] * size
     for i in range(size - 1, -1, -1):
         equation = equations[i]
-        remainder = determinant * equation[size]
+        right_side = determinant * equation[size]
         for j in range(i + 1, size):
-            remainder -= equation[j] * numerators[j]
-        numerators[i] = remainder // equation[i]
+            right_side -= equation[j] * numerators[j]
+        numerators[i] = right_side // equation[i]
     return numerators

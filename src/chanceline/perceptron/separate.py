@@ -169,7 +169,7 @@ def margin_on(
 
 
 def is_refuted(problem: Problem, support: NDArray[np.int64], margin: Margin) -> bool:
-    """Whether the result of a margin fit proves that no weights separate on these columns.
+    """Whether the fit of the largest margin proves that no weights separate on these columns.
 
     Weights w separate if a_μ·w > 0 for all rows a_μ = y_μ x_μ (labels times samples), and if w_j is
     not negative where this is prescribed. The proof consists of multipliers, not negative, for
@@ -206,8 +206,8 @@ def is_refuted(problem: Problem, support: NDArray[np.int64], margin: Margin) -> 
     if is_proven_with_rounding:
         return True
 
-    # The check in integers. It computes exact multipliers for the rows whose λ_μ
-    # or κ_j is not negligible.
+    # The check in integers. It computes exact multipliers for the rows whose λ_μ or κ_j is not
+    # negligible.
     integers = integer_columns(problem, support)
     return _is_refuted_in_integers(
         integers,

@@ -169,11 +169,14 @@ def iter_search(  # noqa: PLR0913
         target = whole_number(target, "The target, a number of variables,")
     seed = whole_number(seed, "The seed")
     max_errors = whole_number(errors, "The number of errors allowed")
+    allows_errors = max_errors > 0
     _check_abilities(method, max_errors=max_errors, has_signs=signs is not None)
-    if max_errors > 0:
-        options["errors"] = max_errors  # other methods do not have this option
+    if allows_errors:
+        options["errors"] = max_errors  # methods that allow no errors do not have this option
     _check_options(method, run, options)
-    problem = make_problem(X, y, intercept, allow_contradictions=max_errors > 0, signs=signs)
+
+    # Equal samples with opposite labels are accepted only if errors are.
+    problem = make_problem(X, y, intercept, allow_contradictions=allows_errors, signs=signs)
 
     # Run the method until it ends or the target is reached. It yields events of three kinds: a
     # candidate (a rule), a lower bound (a proof of how many variables are needed), or the number of
@@ -186,7 +189,7 @@ def iter_search(  # noqa: PLR0913
         has_changed = record.take(event)
         best = record.best
         if best is None:
-            continue
+            continue  # there was no candidate yet
         if has_changed:
             yield best
         if progress is not None:

@@ -186,17 +186,18 @@ def smallest_cuts(
 
     # Count. For each order there is an array, whose entry s is the number of cuts with at most s
     # variables. The sum of the arrays says how large cuts may be.
-    counts_of_orders = [count_cuts(packed_patterns, order) for order in orders]
-    counts_of_all = np.sum(counts_of_orders, axis=0)
-    max_size = _largest_size_within(counts_of_all, max_cuts)
+    cumulative_counts = [count_cuts(packed_patterns, order) for order in orders]
+    cumulative_count_of_all = np.sum(cumulative_counts, axis=0)
+    max_size = _largest_size_within(cumulative_count_of_all, max_cuts)
     if max_size < 0:  # even those of size 0 are too many
         return np.zeros((0, problem.n_features), dtype=np.bool_)
 
     # Write the cuts of each order, with the variables as bits.
     cuts_of_orders = []
-    for order, counts in zip(orders, counts_of_orders, strict=True):
-        n_cuts = int(counts[max_size])
-        cuts_of_orders.append(_cuts_of_order(packed_patterns, order, max_size, n_cuts))
+    for order, cumulative_count in zip(orders, cumulative_counts, strict=True):
+        n_cuts = int(cumulative_count[max_size])
+        cuts_of_order = _cuts_of_order(packed_patterns, order, max_size, n_cuts)
+        cuts_of_orders.append(cuts_of_order)
     packed_cuts = np.concatenate(cuts_of_orders, axis=1)  # (words, cuts)
 
     # Unpack the bits, and sort.

@@ -134,7 +134,8 @@ def drop_cheapest_unneeded(workspace: Hinge) -> bool:
     Returns
     -------
     True if a variable was removed; the workspace is then fitted without it. False if every variable
-    is needed; the workspace then has its former support and weights.
+    is needed; the workspace then has its former support and weights, from which the next fit
+    computes the rest of its state.
     """
     n_unpenalized = workspace.data.n_unpenalized
     former_support = workspace.support.copy()
