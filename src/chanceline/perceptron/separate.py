@@ -218,7 +218,7 @@ def is_refuted(problem: Problem, support: NDArray[np.int64], margin: Margin) -> 
 
 
 def _sign_multipliers(rows: Floats, nonnegative: NDArray[np.bool_], multipliers: Floats) -> Floats:
-    """Return the multipliers of the rows e_j, one for each weight j that must not be negative.
+    """Return the multipliers κ_j of the rows e_j, one for each weight j that must not be negative.
 
     For such a column Σ λ_μ a_μj ≤ 0 proves as much as Σ λ_μ a_μj = 0. If the sum is negative, the
     multiplier of the unit vector e_j is its absolute value, so that the sum over all rows becomes
@@ -243,9 +243,9 @@ def _is_refuted_with_rounding(
     multipliers: Floats,
     sign_multipliers: Floats,
 ) -> bool:
-    """Whether multipliers λ prove that nothing separates, with bounds of all rounding errors.
+    """Whether multipliers prove that nothing separates, with bounds of all rounding errors.
 
-    The proof is a conflict: Σ λ_μ a_μ + Σ λ_j e_j = 0 with λ ≥ 0, not all zero.
+    The proof is a conflict: Σ_μ λ_μ a_μ + Σ_j κ_j e_j = 0 with λ_μ ≥ 0 and κ_j ≥ 0, not all zero.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ def _is_refuted_with_rounding(
     nonnegative : (columns,) whether a weight must not be negative; each such weight j adds a row,
         the unit vector e_j.
     multipliers : (samples,) the λ_μ of the rows a_μ, of sum 1.
-    sign_multipliers : (nonnegative weights,) the λ_j of the rows e_j.
+    sign_multipliers : (nonnegative weights,) the κ_j of the rows e_j.
     """
     n_patterns, n_columns = rows.shape
     sign_rows = np.eye(n_columns)[nonnegative]  # the e_j
