@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -33,14 +32,16 @@ def follow(  # noqa: PLR0913
     first: Solved[State],
     begin: float,
     step: float,
-    until: Callable[[Solved[State]], bool] | float,
+    *,
+    until: Callable[[Solved[State]], bool] | None = None,
+    end: float | None = None,
     smallest: float = 1e-4,
 ) -> Iterator[Solved[State]]:
     """Solve equations along a changing parameter, and yield the solutions one after the other.
 
-    Each solution is started from a linear extrapolation of the two before it. The step of the
-    parameter is halved where Newton's method fails, and grows after solutions that were easy to
-    find.
+    Newton's method for each solution starts from a linear extrapolation of the two before it. The
+    step of the parameter is halved where Newton's method fails, and grows after solutions that were
+    easy to find. Either `until` or `end` says where to stop.
 
     Parameters
     ----------
@@ -52,21 +53,18 @@ def follow(  # noqa: PLR0913
     step
         First step of the parameter; its sign is the direction.
     until
-        Where to end: a condition, which holds for the last solution and for none before it, or the
-        parameter of the last solution.
+        A condition on a solution. The first solution that fulfils it is the last.
+    end
+        The parameter of the last solution.
     smallest
         When the step falls below this length, the last ConvergenceError is raised.
     """
-    # The parameter at which to end. It is infinite, and never reached, if `until` is a condition.
-    last_parameter = math.copysign(math.inf, step)
-    if not callable(until):
-        last_parameter = until
 
     def is_last(solution: Solved[State], parameter: float) -> bool:
-        """Whether to end with this solution."""
-        if callable(until):
+        """Whether to stop with this solution."""
+        if until is not None:
             return until(solution)
-        return parameter == last_parameter
+        return parameter == end
 
     parameter = begin
     solution = first
@@ -74,7 +72,9 @@ def follow(  # noqa: PLR0913
     yield solution
     while not is_last(solution, parameter):
         # Try the next parameter. If Newton's method fails, try again with half the step.
-        next_parameter = _not_beyond(last_parameter, parameter + step, direction=step)
+        next_parameter = parameter + step
+        if end is not None:
+            next_parameter = _not_beyond(end, next_parameter, direction=step)
         point = _BranchPoint(parameter, solution.unknowns)
         guess = _secant_guess(point_before, point, next_parameter)
         try:
