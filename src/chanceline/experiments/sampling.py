@@ -201,9 +201,9 @@ class _Ladder:
                 return
 
     def _lowest_rung(self, n_patterns: int) -> _Rung | None:
-        """Return a rung for the first `n_patterns` patterns, whose support is drawn at random.
+        """Draw supports until one separates the first `n_patterns` patterns; return its rung.
 
-        Returns None if no support that separates these patterns is found.
+        Returns None if no such support is found.
         """
         n_columns = self.rows.shape[1]
         rung = _Rung(
@@ -242,7 +242,7 @@ class _Ladder:
         """
         theta = 0.0
         for _ in range(MAX_RUNGS_BETWEEN):
-            # Let the top rung's walk visit supports. A support is the first m entries of an order.
+            # Let the top rung's walk visit supports. Each is the first m columns of an order.
             top = self.rungs[-1]
             explored_orders = []
             for _ in range(EXPLORED_SUPPORTS):
@@ -432,32 +432,39 @@ def sample_counts(  # noqa: PLR0913
 def _counts_in_blocks(
     ladder: _Ladder, sweeps: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """How many supports separated on each rung and how many were tried, (blocks, rungs) each.
+    """Count the supports that separated on each rung, and those that were tried.
 
-    The sweeps, which move the walks of the ladder, are counted in `ERROR_BLOCKS` blocks.
+    The walks of the ladder move by `sweeps` sweeps. The counts are sums over `ERROR_BLOCKS` blocks
+    of sweeps; both results are (blocks, rungs).
     """
-    separated_in_sweeps = []
+    separated_in_sweeps = []  # (rungs,) for each sweep
     tried_in_sweeps = []
     for _ in range(sweeps):
-        separated, tried = ladder.sweep()
-        separated_in_sweeps.append(separated)
-        tried_in_sweeps.append(tried)
+        n_separated, n_tried = ladder.sweep()
+        separated_in_sweeps.append(n_separated)
+        tried_in_sweeps.append(n_tried)
     return _block_sums(separated_in_sweeps), _block_sums(tried_in_sweeps)
 
 
 def _cumulative_log_shares(
-    separated: NDArray[np.float64], tried: NDArray[np.float64]
+    n_separated: NDArray[np.float64], n_tried: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sums of ln(share that separated) from the lowest rung up, and their standard errors.
+    """Add up ln(share of supports that separated) from the lowest rung to each, with errors.
 
-    `separated` and `tried` count supports in blocks of sweeps, (blocks, rungs); both results are
-    (rungs,). The errors come from the scatter of the blocks.
+    `n_separated` and `n_tried` count supports in blocks of sweeps, (blocks, rungs). Both results
+    are (rungs,): the sums, and their standard errors from the scatter of the blocks.
     """
+    n_blocks = len(n_separated)
     # A rung that no support reached has the share 0, and ln 0 = −∞ without a warning.
     with np.errstate(divide="ignore", invalid="ignore"):
-        sums = np.cumsum(np.log(separated.sum(axis=0) / tried.sum(axis=0)))
-        sums_in_blocks = np.cumsum(np.log(separated / tried), axis=1)  # (blocks, rungs)
-        errors = sums_in_blocks.std(axis=0, ddof=1) / np.sqrt(len(separated))
+        # From the counts of all blocks together.
+        shares = n_separated.sum(axis=0) / n_tried.sum(axis=0)
+        sums = np.cumsum(np.log(shares))
+
+        # From the counts of each block, (blocks, rungs).
+        shares_in_blocks = n_separated / n_tried
+        sums_in_blocks = np.cumsum(np.log(shares_in_blocks), axis=1)
+        errors = sums_in_blocks.std(axis=0, ddof=1) / np.sqrt(n_blocks)
     return sums, errors
 
 

@@ -175,7 +175,7 @@ def entropy_curve(rho: float, ensemble: Ensemble) -> EntropyCurve:
     interpolate between the solutions.
     """
     entropy_of_all = binary_entropy(rho)
-    typical_load = rho * gardner(ensemble).load
+    typical_load = rho * gardner(ensemble).load  # ρ times the load of a rule with all features
     solutions = separating_branch(rho, ensemble)
     if ensemble.error_rate:
         # With errors the weights that separate on one choice form several clusters, and the theory
@@ -203,14 +203,14 @@ def entropy_curve(rho: float, ensemble: Ensemble) -> EntropyCurve:
 
 
 def separating_branch(rho: float, ensemble: Ensemble) -> list[RSState]:
-    """States of the replica-symmetric branch, from its entrance at the typical load upwards.
+    """Return the replica-symmetric solutions from the typical load upwards.
 
-    The last state is the first with a negative entropy. From `ensemble.saturation_density` on (1,
-    or ½ with given signs) there is none: a choice holds as much as all inputs together, and the
-    entropy stays positive up to their load. There the last state lies just below that load, at a
-    distance `to_gardner` from it.
+    Below the density `ensemble.saturation_density` (1, or ½ with given signs) the last solution is
+    the first with a negative entropy. From this density on no entropy is negative: a choice holds
+    as much as all inputs together, and the entropy stays positive up to the load of all inputs. The
+    last solution then is the first whose distance `to_gardner` from this load is small.
     """
-    smallest_distance = 0.0  # for all other densities: the load of all inputs is not passed
+    smallest_distance = 0.0  # below the saturation density; the load of all inputs is not passed
     if rho >= ensemble.saturation_density:
         smallest_distance = DISTANCE_TO_ALL_INPUTS
 

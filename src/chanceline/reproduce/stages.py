@@ -177,10 +177,13 @@ def entropy_with_breaking(folder: Folder) -> None:
     entropies = [solve_rs(load, PANEL_RHO).entropy for load in loads]
     symmetric_solutions = pd.DataFrame({"alpha": loads, "entropy": entropies})
 
-    both = [symmetric_solutions.assign(ansatz="rs"), broken_solutions.assign(ansatz="1rsb")]
+    # The table has the solutions of both approximations, marked by the column `ansatz`.
+    symmetric_part = symmetric_solutions.assign(ansatz="rs")
+    broken_part = broken_solutions.assign(ansatz="1rsb")
+    table = pd.concat([symmetric_part, broken_part])
     folder.draw(
         "entropy_breaking",
-        pd.concat(both),
+        table,
         lambda ax: draw_entropies(ax, symmetric_solutions, broken_solutions, critical_load),
         lambda ax: draw_break_point(ax, broken_solutions),
         size=(11, 4.4),

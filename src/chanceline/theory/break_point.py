@@ -186,9 +186,8 @@ def jump_density(margin: float = 0.0) -> float:
     equal.
 
     ρ* is the root of x_c = 1. The break point x_c is the probability that two choices belong to
-    different groups, at the load where the solution without groups becomes unstable (the replicon
-    line). Its formula can give x_c > 1, which is no probability: then the groups have formed
-    before, by a jump.
+    different groups, at the load where the solution without groups becomes unstable. Its formula
+    can give x_c > 1, which is no probability: then the groups have formed before, by a jump.
     """
     margin = real_number(margin, "margin")
     if not 0 <= margin <= _LARGEST_MARGIN_OF_LINE:
@@ -201,8 +200,9 @@ def jump_density(margin: float = 0.0) -> float:
     def excess_break_point(logit_rho: float) -> float:
         """x_c − 1 at the density with this logit."""
         rho = float(expit(logit_rho))
-        state_on_line = replicon_line(rho, ensemble).state
-        x_c = break_point(state_on_line, rho, ensemble)
+        # The solution without groups, at the load where it becomes unstable.
+        critical_state = replicon_line(rho, ensemble).state
+        x_c = break_point(critical_state, rho, ensemble)
         return x_c - 1
 
     # The root is searched in logit ρ, because ρ* varies over orders of magnitude with the margin.

@@ -32,16 +32,14 @@ def follow(  # noqa: PLR0913
     first: Solved[State],
     begin: float,
     step: float,
-    *,
-    until: Callable[[Solved[State]], bool] | None = None,
-    end: float | None = None,
+    until: Callable[[Solved[State]], bool] | float,
     smallest: float = 1e-4,
 ) -> Iterator[Solved[State]]:
     """Solve equations along a changing parameter, and yield the solutions one after the other.
 
     Newton's method for each solution starts from a linear extrapolation of the two before it. The
     step of the parameter is halved where Newton's method fails, and grows after solutions that were
-    easy to find. Either `until` or `end` says where to stop.
+    easy to find.
 
     Parameters
     ----------
@@ -53,18 +51,24 @@ def follow(  # noqa: PLR0913
     step
         First step of the parameter; its sign is the direction.
     until
-        A condition on a solution. The first solution that fulfils it is the last.
-    end
-        The parameter of the last solution.
+        Where to stop: either the parameter of the last solution, or a condition on a solution (a
+        function). The first solution that fulfils the condition is the last.
     smallest
         When the step falls below this length, the last ConvergenceError is raised.
     """
+    # One of the two ways to stop is given by `until`, and the other one is None.
+    condition: Callable[[Solved[State]], bool] | None = None
+    last_parameter: float | None = None
+    if callable(until):
+        condition = until
+    else:
+        last_parameter = until
 
     def is_last(solution: Solved[State], parameter: float) -> bool:
         """Whether to stop with this solution."""
-        if until is not None:
-            return until(solution)
-        return parameter == end
+        if condition is not None:
+            return condition(solution)
+        return parameter == last_parameter
 
     parameter = begin
     solution = first
@@ -73,8 +77,8 @@ def follow(  # noqa: PLR0913
     while not is_last(solution, parameter):
         # Try the next parameter. If Newton's method fails, try again with half the step.
         next_parameter = parameter + step
-        if end is not None:
-            next_parameter = _not_beyond(end, next_parameter, direction=step)
+        if last_parameter is not None:
+            next_parameter = _not_beyond(last_parameter, next_parameter, direction=step)
         point = _BranchPoint(parameter, solution.unknowns)
         guess = _secant_guess(point_before, point, next_parameter)
         try:

@@ -269,11 +269,13 @@ def _solution_with_larger_ratio(
     except ConvergenceError:
         return first_solution.state
 
-    first = first_solution.state
-    second = second_solution.state
-    if second.alpha / second.rho > first.alpha / first.rho:
-        return second
-    return first
+    first_state = first_solution.state
+    second_state = second_solution.state
+    first_ratio = first_state.alpha / first_state.rho
+    second_ratio = second_state.alpha / second_state.rho
+    if second_ratio > first_ratio:
+        return second_state
+    return first_state
 
 
 def _start_without_errors(rho: float, error_free: Ensemble) -> Array:

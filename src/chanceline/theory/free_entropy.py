@@ -430,7 +430,7 @@ def _follow_to(
     if begin == end:
         return first
     direction = float(np.copysign(step, end - begin))
-    return last_point(follow(solve_at, first, begin=begin, step=direction, end=end))
+    return last_point(follow(solve_at, first, begin=begin, step=direction, until=end))
 
 
 def log_tail(x: Any) -> Any:

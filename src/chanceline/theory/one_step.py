@@ -204,16 +204,16 @@ def end_of_branch(branch: RSBBranch) -> Solved[RSBState]:
             f"{branch.rho:g}; use ansatz 'rs', which differs little there"
         )
     if branch.rho < lowest_density:
-        return _end_from_beginning(branch)
+        return _end_of_branch_from_beginning(branch)
 
     # The table covers this density.
     plain_capacity = start_at(branch.rho)  # accurate enough to start Newton's method
     if branch.ensemble.plain:
         return branch.at_zero_entropy(plain_capacity)
-    return _end_from_plain(branch, plain_capacity)
+    return _end_of_branch_from_plain(branch, plain_capacity)
 
 
-def _end_from_beginning(branch: RSBBranch) -> Solved[RSBState]:
+def _end_of_branch_from_beginning(branch: RSBBranch) -> Solved[RSBState]:
     """Find the point of the branch where the entropy Σ is 0, by following it from its beginning.
 
     The first point with Σ ≤ 0 is close enough to start Newton's method for Σ = 0.
@@ -248,8 +248,8 @@ def _in_table(rho: float) -> bool:
     return bool(lowest <= rho <= highest)
 
 
-def _end_from_plain(branch: RSBBranch, plain_capacity: Array) -> Solved[RSBState]:
-    """Solve for the capacity of an ensemble, starting from that of the plain ensemble.
+def _end_of_branch_from_plain(branch: RSBBranch, plain_capacity: Array) -> Solved[RSBState]:
+    """Solve for the end of a branch, its capacity, starting from that of the plain ensemble.
 
     The capacity is the largest load at which some choice of variables still separates the classes.
     Newton's method needs a start near the solution. One is known for the plain ensemble (equal

@@ -214,10 +214,11 @@ def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
 def _patterns_at_entrance(
     chi: float, rho: float, overlap_over_rho: float, rule_of_all: Gardner
 ) -> PatternParameters:
-    """What averages over the patterns depend on, near the beginning of the branch.
+    """Collect the parameters of averages over the patterns, near the beginning of the branch.
 
-    `rule_of_all` has threshold and ceiling in units of |w| = √ρ; `PatternParameters` takes the
-    threshold in these units, too, but the ceiling as it is.
+    The units of threshold and ceiling differ. `rule_of_all`, the rule with all variables, has both
+    in units of |w| = √ρ. `PatternParameters` has the threshold in these units, too, but the ceiling
+    in the units of the violations themselves.
     """
     return PatternParameters(
         rho=rho,
@@ -236,19 +237,21 @@ class _MultiplierRatios(NamedTuple):
     F0_over_E: float  # F₀, of the overlap between two choices
 
 
-def _multiplier_ratios(order: PatternParameters, ensemble: Ensemble) -> _MultiplierRatios:
-    """V/E and F₀/E at the order parameters of the patterns, by three saddle equations:
+def _multiplier_ratios(parameters: PatternParameters, ensemble: Ensemble) -> _MultiplierRatios:
+    """Compute V/E and F₀/E, which follow from averages over the patterns by three equations:
 
         E = ρ₊/χ,    F₀ = (α/χ²)⟨R₁²⟩,    V = (α/χ²)⟨R₂ − R₁²⟩.
 
-    R₁ and R₂ are moments of the correction of a pattern, ⟨·⟩ their mean over patterns. The load is
-    α = ρ₊/p, p the share of tight patterns, so that (α/χ²)/E = 1/(χp).
+    R₁ = E[T] and R₂ = E[T²] are moments of the correction T of a pattern, and ⟨·⟩ is their mean
+    over patterns. ρ₊ is the share of variables with a nonzero weight. The load is α = ρ₊/p, where p
+    is the share of tight patterns (`effective_tight`), so that (α/χ²)/E = 1/(χp).
     """
-    laws_of_classes = class_laws(ensemble, order, QUADRATURE_STEP)
-    means = pattern_means(laws_of_classes, ensemble, order.rho)
-    factor = 1 / (means.effective_tight * order.chi)  # (α/χ²)/E
+    laws_of_classes = class_laws(ensemble, parameters, QUADRATURE_STEP)
+    means = pattern_means(laws_of_classes, ensemble, parameters.rho)
+    factor = 1 / (means.effective_tight * parameters.chi)  # (α/χ²)/E
     return _MultiplierRatios(
-        V_over_E=means.correction_variance * factor, F0_over_E=means.mean_correction_square * factor
+        V_over_E=means.correction_variance * factor,
+        F0_over_E=means.mean_correction_square * factor,
     )
 
 

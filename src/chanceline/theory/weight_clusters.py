@@ -71,7 +71,7 @@ def one_step_gardner(ensemble: Ensemble) -> Solved[Counted]:
         # The threshold is one more unknown. At share 0 the classes are equal, and it is 0.
         with_threshold = np.insert(first.unknowns, _THRESHOLD, 0.0)
         first = replace(first, unknowns=with_threshold)
-    return last_point(follow(solve_at, first, begin=0.0, step=_STEP_OF_SHARE, end=1.0))
+    return last_point(follow(solve_at, first, begin=0.0, step=_STEP_OF_SHARE, until=1.0))
 
 
 def _ensemble_at_share(share: float, goal: Ensemble) -> Ensemble:

@@ -186,7 +186,7 @@ def support_law(
     The theory has m copies (replicas) of the weight on each choice of variables (support). The
     field becomes more specific from level to level: all replicas have h₀ in common, those on the
     same support h₁, and those in the same group of replicas h₂, if there are groups. Given the
-    field h_i on level i = 0 … L, a weight has the mean h_i/D_i. The scales D_i follow downwards
+    field h_i on level i = 0 … L, a weight has the mean h_i/D_i. The precisions D_i follow downwards
     from D_L, with the break points x_i and the variances q̂_i:
 
         D_{i−1} = D_i − x_i(q̂_i − q̂_{i−1}).
@@ -213,7 +213,7 @@ def support_law(
     """
     precisions = descending_scales(top_precision, breaks, multipliers)  # D₀ … D_L
     bottom_precision = precisions[0]  # D₀
-    # The D_i decrease towards level 0. The averages diverge if D₀ is not positive.
+    # The D_i decrease towards level 0. B diverges if D₀ is not positive.
     if not 0 < bottom_precision <= top_precision:
         raise OutsideDomain("D_L ≥ … ≥ D₀ > 0 is needed")
 
@@ -552,7 +552,7 @@ def solve_rs_at_m(alpha: float, rho: float, m: float) -> FiniteMState:
         first,
         begin=log_first_m,
         step=log_factor,
-        end=math.log(m),
+        until=math.log(m),
         smallest=_SMALLEST_STEP,
     )
     return last_point(points).state
