@@ -47,7 +47,7 @@ def log_planar_sets(n_points: int, size: ArrayLike) -> NDArray[np.float64]:
     size = np.asarray(size, dtype=float)
     k = np.minimum(size, n_points - size)
 
-    # The bounds; k = 0, which must only not fail here, is treated at the end.
+    # The two bounds. Their values at k = 0 are replaced at the end.
     k_minus_1 = np.maximum(k - 1, 0.0)
     bound_below_half = 0.5 * n_points * (1 + np.sqrt(1 + 8 * k_minus_1))
     bound_at_half = n_points * np.sqrt(max(n_points - 1.0, 1.0))

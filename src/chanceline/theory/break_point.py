@@ -183,7 +183,7 @@ def jump_density(margin: float = 0.0) -> float:
     separate the patterns fall into groups of similar choices. Above ρ* the groups are alike at
     first and grow apart continuously; below ρ* they are distinct as soon as they exist. `margin`,
     between 0 and 1, is the margin of the rule in units of |w|; the two classes of patterns are
-    equal.
+    equally large.
 
     ρ* is the root of x_c = 1. The break point x_c is the probability that two choices belong to
     different groups, at the load where the solution without groups becomes unstable. Its formula

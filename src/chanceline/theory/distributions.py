@@ -185,10 +185,11 @@ class _ClassStabilities(NamedTuple):
 def _stabilities_of_class(laws: FieldLaws, class_share: float, offset: float) -> _ClassStabilities:
     """Compute what one class of patterns adds to the distribution of the stabilities.
 
-    A rule that is not yet fitted to a pattern violates its margin by v ~ N(μ, s²). If v > 0, the
-    fit corrects the violation: the pattern then lies exactly at the margin ("tight"), and counts in
-    `corrected_share`. If v < 0, nothing changes, and v has the density N(v; μ, s²)/A(μ), where A(μ)
-    is a normalisation. μ differs from pattern to pattern, and its values are the nodes of a grid.
+    Before the rule is fitted to a pattern, it violates the margin of the pattern by v ~ N(μ, s²).
+    If v > 0, the fit corrects the violation: the pattern then lies exactly at the margin ("tight"),
+    and counts in `corrected_share`. If v < 0, nothing changes, and v has the density
+    N(v; μ, s²)/A(μ), where A(μ) is a normalisation. μ differs from pattern to pattern, and its
+    values are the nodes of a grid.
 
     `class_share` is the share of the class among all patterns, and `offset` the mean of μ in the
     class before any fit. `laws` has the parameters of the theory on which the distribution of μ
@@ -206,6 +207,8 @@ def _stabilities_of_class(laws: FieldLaws, class_share: float, offset: float) ->
     # groups, has the whole of μ.
     probabilities = recursion.weights[-1]  # P(μ) dμ, (nodes,)
     shares = class_share * probabilities  # of all patterns, (nodes,)
+
+    # Patterns with v > 0: `p_tight` is their probability at each node.
     corrected_share = float(shares @ law_at_field.p_tight)
 
     # Patterns with v < 0: each node μ adds the Gaussian N(v; μ, s²) with the factor share/A(μ),

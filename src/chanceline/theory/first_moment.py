@@ -247,15 +247,15 @@ def _solution_with_larger_ratio(
     """Search for a second solution of the equations; return the one with the larger ratio α/ρ.
 
     A solution is a load α and a density ρ at which the expected number of separating rules stops
-    growing with N. One of α and ρ is given (`rho_or_alpha`). The unknowns are (ln x, b, y): x is
-    the response of the weights, b the threshold of the rules, and y the price of an error, whose
-    weight is e^{−y}. If many errors are allowed, there can be a solution besides `first_solution`,
-    with another threshold, whose rules give up the rarer class.
+    growing with N, the number of variables. One of α and ρ is given (`rho_or_alpha`). The unknowns
+    are (ln x, b, y): x is the response of the weights, b the threshold of the rules, and y the
+    price of an error, whose weight is e^{−y}. If many errors are allowed, there can be a solution
+    besides `first_solution`, with another threshold, whose rules give up the rarer class.
 
     The rules of both solutions are in the expected number. If ρ is given, this number therefore
-    grows at all loads up to the larger of the two. If α is given, it grows at all densities down to
-    the smaller of the two. In both cases the larger ratio α/ρ decides. If no second solution is
-    found, the first one is returned.
+    grows with N at all loads up to the larger of the two. If α is given, it grows at all densities
+    down to the smaller of the two. In both cases the solution with the larger ratio α/ρ is the one
+    that counts. `first_solution` is returned if no second solution is found.
     """
     # Start the second solution from x of the first, the best threshold of a rule with all
     # variables, and the price at which these two give the allowed share of errors.

@@ -330,10 +330,10 @@ def start_at_load(alpha: float, branch: RSBBranch) -> BrokenStart | None:
 
     # Otherwise follow the curve upwards from a first point. This lies at some distance from the
     # beginning, where rounding drowns one of the equations. Loads below it need another method.
-    first = _first_point(branch, transition)
-    if alpha >= first.state.alpha:
-        return _start_by_following(alpha, branch, from_point=first)
-    return _start_before_first_point(alpha, branch, transition, first)
+    first_point = _first_point(branch, transition)
+    if alpha >= first_point.state.alpha:
+        return _start_by_following(alpha, branch, from_point=first_point)
+    return _start_before_first_point(alpha, branch, transition, first_point)
 
 
 def _start_before_first_point(
