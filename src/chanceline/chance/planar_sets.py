@@ -21,14 +21,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 # A bound that should be a whole number may come out this much (relatively) below it.
-_ROUNDING = 1e-9
+_RELATIVE_ROUNDING = 1e-9
 
 
 def log_planar_sets(n_points: int, size: ArrayLike) -> NDArray[np.float64]:
-    """ln of an upper bound on the k-sets of P points: subsets of size k that a line cuts off.
+    """Compute ln of an upper bound on the number of k-sets of P points in the plane.
 
-    A line that cuts off a subset cuts off its complement too. So the bound is computed for the
-    smaller of the two, of size k ≤ P/2. There are at most
+    A k-set is a subset of k points that a line cuts off from the others. The line cuts off the
+    complement of the subset, too. So the bound is computed for the smaller of the two, of size
+    k ≤ P/2. There are at most
 
         P (1 + √(1 + 8(k − 1)))/2   k-sets for k < P/2,
         P √(P − 1)                  k-sets for k = P/2,
@@ -45,14 +46,16 @@ def log_planar_sets(n_points: int, size: ArrayLike) -> NDArray[np.float64]:
     """
     size = np.asarray(size, dtype=float)
     k = np.minimum(size, n_points - size)
+
+    # The two bounds. Their values at k = 0 are replaced at the end.
     k_minus_1 = np.maximum(k - 1, 0.0)
     bound_below_half = 0.5 * n_points * (1 + np.sqrt(1 + 8 * k_minus_1))
     bound_at_half = n_points * np.sqrt(max(n_points - 1.0, 1.0))
     bound = np.where(2 * k == n_points, bound_at_half, bound_below_half)
 
-    # Counts are whole numbers, so the bound is rounded down. The small addition keeps a bound that
-    # is a whole number but came out slightly less in floating point.
-    rounded_down = np.floor(bound + _ROUNDING * bound)
+    # Counts are whole numbers, so the bound is rounded down. A bound that is a whole number may
+    # come out slightly less in floating point; the small addition keeps it.
+    rounded_down = np.floor(bound + _RELATIVE_ROUNDING * bound)
 
     # There is one empty set and one full set, and ln 1 = 0.
     log_bound = np.log(np.maximum(rounded_down, 1.0))

@@ -140,13 +140,13 @@ class _Rung:
     n_patterns : p; the newest of them are softened where θ < 1.
     theta : θ.
     hinge : the workspace for these patterns.
-    order : (N,) a permutation of the columns; the first m are the present support.
+    column_order : (N,) a permutation of the columns; the first m are the present support.
     """
 
     n_patterns: int
     theta: float
     hinge: Hinge
-    order: NDArray[np.int64]
+    column_order: NDArray[np.int64]
 
     @property
     def is_softened(self) -> bool:
@@ -166,17 +166,17 @@ class _Ladder:
     """
 
     def __init__(self, rows: NDArray[np.float64], m: int, spacing: int, steps: int, seed: int):
-        """Draw a support for the lowest rung, and add rungs by `spacing` patterns at a time.
+        """Build the ladder upwards from its lowest rung, `spacing` patterns at a time.
 
-        Each rung stands for more patterns than the one below, and has a support that separates
-        them. If no such support is found, the ladder ends there (`self.rungs` may be empty).
+        A rung stands for a number of patterns, and has a set of columns (a support) that separates
+        them. The ladder ends where no such support is found, and may have no rungs at all.
 
         Parameters
         ----------
         rows : (P, N) the patterns times their labels.
         m : the number of columns in a support.
         spacing : the number of patterns added at a time.
-        steps : the swaps of a column that a walk tries when it moves.
+        steps : the number of swaps of a column that are tried when a rung changes its support.
         seed : of the random numbers.
         """
         self.rows = rows
@@ -184,29 +184,40 @@ class _Ladder:
         self.steps = steps
         # The generator is splitmix64, which takes any number as its state.
         self.random = np.array([seed], dtype=np.uint64)
-        self.rungs: list[_Rung] = []
+        self.rungs: list[_Rung] = []  # from the lowest to the highest
 
         # The lowest rung has 2m patterns, which about half of all supports separate.
-        n_patterns, n_columns = rows.shape
+        n_patterns = len(rows)
         n_lowest = min(2 * m, n_patterns)
-        lowest = _Rung(
-            n_patterns=n_lowest,
-            theta=1.0,
-            # No pattern is new on the lowest rung, so none is softened.
-            hinge=self._softened(n_old=n_lowest, n_new=n_lowest, theta=1.0),
-            order=np.arange(n_columns),
-        )
-        # `_draw` moves the support that it finds to the first m places of `lowest.order`.
-        n_draws = self._draw(lowest, MAX_FIRST_DRAWS)
-        if n_draws == 0:
+        lowest_rung = self._lowest_rung(n_lowest)
+        if lowest_rung is None:
             return
-        self.rungs.append(lowest)
+        self.rungs.append(lowest_rung)
 
         # Each call of `_add_rungs` appends to `self.rungs` the rungs up to `n_next` patterns.
         for n_next in range(n_lowest + spacing, n_patterns + 1, spacing):
             has_reached_next = self._add_rungs(n_old=n_next - spacing, n_new=n_next)
             if not has_reached_next:
                 return
+
+    def _lowest_rung(self, n_patterns: int) -> _Rung | None:
+        """Draw supports until one separates the first `n_patterns` patterns; return its rung.
+
+        Returns None if no such support is found.
+        """
+        n_columns = self.rows.shape[1]
+        rung = _Rung(
+            n_patterns=n_patterns,
+            theta=1.0,
+            # Rungs further up may ask less of their new patterns (softened). Here none is new.
+            hinge=self._softened(n_old=n_patterns, n_new=n_patterns, theta=1.0),
+            column_order=np.arange(n_columns),
+        )
+        # `_draw` shuffles `column_order`: its first m columns are the support that was drawn last.
+        n_draws = self._draw(rung, MAX_FIRST_DRAWS)
+        if n_draws == 0:  # none of the drawn supports separates
+            return None
+        return rung
 
     def _softened(self, n_old: int, n_new: int, theta: float) -> Hinge:
         """A workspace for the first `n_old` patterns, and those up to `n_new` softened by θ.
@@ -231,12 +242,12 @@ class _Ladder:
         """
         theta = 0.0
         for _ in range(MAX_RUNGS_BETWEEN):
-            # Let the top rung's walk visit supports. A support is the first m entries of an order.
+            # Let the top rung's walk visit supports. Each is the first m columns of an order.
             top = self.rungs[-1]
             explored_orders = []
             for _ in range(EXPLORED_SUPPORTS):
                 self._move(top)
-                explored_orders.append(top.order.copy())
+                explored_orders.append(top.column_order.copy())
 
             # Place the next rung where enough of these supports separate its patterns.
             rung = self._next_rung(explored_orders, n_old, n_new, theta)
@@ -285,7 +296,9 @@ class _Ladder:
                 # The new rung's walk may start at any of them. The last is the least correlated
                 # with the rung below's start.
                 start = separating_orders[-1].copy()
-                best_rung = _Rung(n_patterns=n_new, theta=trial_theta, hinge=hinge, order=start)
+                best_rung = _Rung(
+                    n_patterns=n_new, theta=trial_theta, hinge=hinge, column_order=start
+                )
                 if trial_theta == 1.0:
                     break
             else:
@@ -299,7 +312,7 @@ class _Ladder:
         Returns how many were drawn, or 0 if none of them separates.
         """
         n_draws = draw_support(
-            rung.hinge, rung.order, m=self.m, max_draws=max_draws, random=self.random
+            rung.hinge, rung.column_order, m=self.m, max_draws=max_draws, random=self.random
         )
         return int(n_draws)
 
@@ -310,7 +323,7 @@ class _Ladder:
         """
         if rung is self.rungs[0]:
             return self._draw(rung, MAX_DRAWS)
-        walk_by_swaps(rung.hinge, rung.order, m=self.m, steps=self.steps, random=self.random)
+        walk_by_swaps(rung.hinge, rung.column_order, m=self.m, steps=self.steps, random=self.random)
         return 1
 
     def sweep(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -322,8 +335,8 @@ class _Ladder:
         tried = np.array([self._move(rung) for rung in self.rungs], dtype=float)
         separated = np.ones(len(self.rungs))
         for place, (below, above) in enumerate(itertools.pairwise(self.rungs), 1):
-            if support_separates(above.hinge, below.order[: self.m]):
-                below.order, above.order = above.order, below.order
+            if support_separates(above.hinge, below.column_order[: self.m]):
+                below.column_order, above.column_order = above.column_order, below.column_order
             else:
                 separated[place] = 0
         return separated, tried
@@ -360,11 +373,11 @@ def sample_counts(  # noqa: PLR0913
 ) -> CountCurve:
     """Estimate ln Z_p by Monte Carlo; Z_p is the number of supports that separate p patterns.
 
-    A support is a set of m of the N variables. p takes the values 2m, 2m + spacing, … up to the
-    number of rows, and the patterns are the first p rows. Each p is a rung of a ladder, on which a
-    random walk visits the supports that separate these patterns. It is measured which share of the
-    supports of one rung also separates the patterns of the next; for the lowest rung, which share
-    of all C(N, m) supports does. Then
+    A support is a set of m of the N variables. The patterns are the first p rows, and p takes the
+    values 2m, 2m + spacing, … up to the number of rows. Each p is a rung of a ladder, on which a
+    random walk visits the supports that separate these patterns. The share of a rung is the share
+    of the supports of the rung below that separate its patterns, too; for the lowest rung it is the
+    share of all C(N, m) supports. Then
 
         ln Z_p = ln C(N, m) + Σ over rungs up to p of ln(share).
 
@@ -385,22 +398,28 @@ def sample_counts(  # noqa: PLR0913
     spacing : int
         Patterns from one point of the curve to the next.
     seed : int
+        Of the random numbers.
     """
-    n = X.shape[1]
-    if not 0 < m < n:
-        raise InputError(f"the size of the supports is {m}; it must lie between 1 and {n - 1}")
+    n_variables = X.shape[1]
+    if not 0 < m < n_variables:
+        raise InputError(
+            f"the size of the supports is {m}; it must lie between 1 and {n_variables - 1}"
+        )
     if sweeps < ERROR_BLOCKS:
         raise InputError(f"the number of sweeps is {sweeps}; it must be at least {ERROR_BLOCKS}")
 
     # The first sweeps only let the walks forget where they started.
-    ladder = _Ladder(X * y[:, None], m, spacing=spacing, steps=steps, seed=seed)
+    signed_rows = X * y[:, None]
+    ladder = _Ladder(signed_rows, m, spacing=spacing, steps=steps, seed=seed)
     for _ in range(sweeps // 5):
         ladder.sweep()
 
-    # Measure the share of every rung, and add up ln(share) from the lowest rung to each.
-    separated, tried = _counts_in_blocks(ladder, sweeps)
-    sums_of_log_shares, errors = _cumulative_log_shares(separated, tried)
-    log_counts = float(log_binomial(n, m)) + sums_of_log_shares  # (rungs,)
+    # Count, for each rung, the supports that were tried and those that separated: the share is
+    # their ratio. The counts are kept apart in blocks of sweeps, (blocks, rungs), whose scatter
+    # gives the standard errors.
+    n_separated, n_tried = _counts_in_blocks(ladder, sweeps)
+    sums_of_log_shares, errors = _cumulative_log_shares(n_separated, n_tried)  # up to each rung
+    log_counts = float(log_binomial(n_variables, m)) + sums_of_log_shares  # (rungs,)
 
     # Softened rungs belong to no number of patterns, so they are no points of the curve.
     is_point = np.array([not rung.is_softened for rung in ladder.rungs], dtype=bool)
@@ -413,32 +432,39 @@ def sample_counts(  # noqa: PLR0913
 def _counts_in_blocks(
     ladder: _Ladder, sweeps: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """How many supports separated on each rung and how many were tried, (blocks, rungs) each.
+    """Count the supports that separated on each rung, and those that were tried.
 
-    The sweeps, which move the walks of the ladder, are counted in `ERROR_BLOCKS` blocks.
+    The walks of the ladder move by `sweeps` sweeps. The counts are sums over `ERROR_BLOCKS` blocks
+    of sweeps; both results are (blocks, rungs).
     """
-    separated_in_sweeps = []
+    separated_in_sweeps = []  # (rungs,) for each sweep
     tried_in_sweeps = []
     for _ in range(sweeps):
-        separated, tried = ladder.sweep()
-        separated_in_sweeps.append(separated)
-        tried_in_sweeps.append(tried)
+        n_separated, n_tried = ladder.sweep()
+        separated_in_sweeps.append(n_separated)
+        tried_in_sweeps.append(n_tried)
     return _block_sums(separated_in_sweeps), _block_sums(tried_in_sweeps)
 
 
 def _cumulative_log_shares(
-    separated: NDArray[np.float64], tried: NDArray[np.float64]
+    n_separated: NDArray[np.float64], n_tried: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sums of ln(share that separated) from the lowest rung up, and their standard errors.
+    """Add up ln(share of supports that separated) from the lowest rung to each, with errors.
 
-    `separated` and `tried` count supports in blocks of sweeps, (blocks, rungs); both results are
-    (rungs,). The errors come from the scatter of the blocks.
+    `n_separated` and `n_tried` count supports in blocks of sweeps, (blocks, rungs). Both results
+    are (rungs,): the sums, and their standard errors from the scatter of the blocks.
     """
+    n_blocks = len(n_separated)
     # A rung that no support reached has the share 0, and ln 0 = −∞ without a warning.
     with np.errstate(divide="ignore", invalid="ignore"):
-        sums = np.cumsum(np.log(separated.sum(axis=0) / tried.sum(axis=0)))
-        sums_in_blocks = np.cumsum(np.log(separated / tried), axis=1)  # (blocks, rungs)
-        errors = sums_in_blocks.std(axis=0, ddof=1) / np.sqrt(len(separated))
+        # From the counts of all blocks together.
+        shares = n_separated.sum(axis=0) / n_tried.sum(axis=0)
+        sums = np.cumsum(np.log(shares))
+
+        # From the counts of each block, (blocks, rungs).
+        shares_in_blocks = n_separated / n_tried
+        sums_in_blocks = np.cumsum(np.log(shares_in_blocks), axis=1)
+        errors = sums_in_blocks.std(axis=0, ddof=1) / np.sqrt(n_blocks)
     return sums, errors
 
 

@@ -148,7 +148,7 @@ class Store(AbstractContextManager["Store"]):
             raise InputError(
                 f"there is no store {self.path} with results; `chanceline sweep run` makes one"
             )
-        with self._explained():
+        with self._sqlite_errors_in_words():
             if write:
                 self._open_to_write()
             else:
@@ -199,7 +199,7 @@ class Store(AbstractContextManager["Store"]):
 
     def close(self) -> None:
         """End writing: the file is whole, and another writer may open it."""
-        with self._explained():
+        with self._sqlite_errors_in_words():
             self._cleanup.close()
 
     def __len__(self) -> int:
@@ -253,7 +253,7 @@ class Store(AbstractContextManager["Store"]):
         columns = [*Row._fields, "checksum"]
         placeholders = ", ".join("?" for _ in columns)
         rows = [record.values() for record in new.values()]
-        with self._explained(), self._connection:
+        with self._sqlite_errors_in_words(), self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
             self._connection.executemany(
                 f"INSERT INTO results ({', '.join(columns)}) VALUES ({placeholders})",
@@ -346,7 +346,7 @@ class Store(AbstractContextManager["Store"]):
         problem = self._ask("PRAGMA quick_check(1)")  # the first damage that SQLite finds, or "ok"
         if problem != "ok":
             problem_in_one_line = " ".join(problem.split())
-            raise self._damaged(problem_in_one_line)
+            raise self._damage_error(problem_in_one_line)
 
     def _read_rows(self) -> list[Record]:
         """Read the records of all rows.
@@ -363,17 +363,17 @@ class Store(AbstractContextManager["Store"]):
                 records.append(record_from(row, checksum))
             except (ValueError, TypeError) as error:
                 shown_id = str(row.id)[:MAX_ID_SHOWN]
-                raise self._damaged(f"in the row of task {shown_id!r}: {error}") from error
+                raise self._damage_error(f"in the row of task {shown_id!r}: {error}") from error
         return records
 
-    def _damaged(self, why: str) -> InputError:
-        """The refusal of a damaged file: "… is damaged (<why>); …"."""
+    def _damage_error(self, reason: str) -> InputError:
+        """Return the error that refuses a damaged file: "<file> is damaged (<reason>); …"."""
         return InputError(
-            f"{self.path} is damaged ({why}); it was left as it is, move it away or name another"
+            f"{self.path} is damaged ({reason}); it was left as it is, move it away or name another"
         )
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _sqlite_errors_in_words(self) -> Iterator[None]:
         """Context manager that turns SQLite's errors into errors that say what to do.
 
         If another process writes to the file, or if the file is damaged, this raises an InputError;
@@ -391,4 +391,5 @@ class Store(AbstractContextManager["Store"]):
                 reason = f"{error}; what was saved before is whole"
                 raise OSError(errno.EIO, reason, str(self.path)) from error
             # SQLite reports a damaged store and a file that never was a store by the same errors.
-            raise self._damaged(f"or no chanceline store: {error}") from error
+            # The message is therefore "<file> is damaged (or no chanceline store: <error>); …".
+            raise self._damage_error(f"or no chanceline store: {error}") from error

@@ -166,32 +166,32 @@ class EntropyCurve(NamedTuple):
 
 
 def entropy_curve(rho: float, ensemble: Ensemble) -> EntropyCurve:
-    """The entropy Σ of separating choices at one density ρ against the load, replica symmetric.
+    """Compute the entropy Σ of separating choices against the load, at one density ρ.
 
-    About exp(N·Σ) of the choices of ρN out of N features separate random patterns. Up to the load
-    (patterns per feature) where a typical choice separates, nearly all do, and Σ is the entropy of
-    all choices: this part of the curve is flat. Beyond it, the theory is solved at a few loads.
-    These solutions, the states of a branch, give Σ and its slope, and cubics interpolate between
-    them.
+    About exp(N·Σ) of the choices of ρN out of N features separate random patterns. Up to a certain
+    load (patterns per feature) a typical choice separates them, and Σ is the entropy of all
+    choices: this part of the curve is flat. At larger loads the theory, in its replica-symmetric
+    form, is solved at a few loads. Each solution gives Σ and its slope, and cubic polynomials
+    interpolate between the solutions.
     """
     entropy_of_all = binary_entropy(rho)
-    typical_load = rho * gardner(ensemble).load
-    states = separating_branch(rho, ensemble)
+    typical_load = rho * gardner(ensemble).load  # ρ times the load of a rule with all features
+    solutions = separating_branch(rho, ensemble)
     if ensemble.error_rate:
-        # With errors, theory counts a choice once for each cluster of its weights. In the first
-        # states this gives more than the number of all choices; these states are left out. Later
-        # states stay, as the branch ends at a much smaller entropy, below 0 at most densities.
-        states = [state for state in states if state.entropy < entropy_of_all]
-        first_load = states[0].alpha
-        # The spline needs ascending loads, so the flat part must end before the first state.
+        # With errors the weights that separate on one choice form several clusters, and the theory
+        # counts the choice once for each cluster. At first this gives more than the number of all
+        # choices; these solutions are left out. Some solutions remain, because the entropy of the
+        # last one is much smaller, below 0 at most densities.
+        solutions = [solution for solution in solutions if solution.entropy < entropy_of_all]
+        # The flat part must end before the first solution, because a spline needs ascending loads.
+        first_load = solutions[0].alpha
         typical_load = min(typical_load, FLAT_PART_SHARE * first_load)
 
-    # A cubic Hermite spline through the two ends of the flat part, where the slope is 0, and
-    # through the states, where theory gives the slope dΣ/dα. The three lists have one entry for
-    # each of these points.
-    loads = [0.0, typical_load, *(state.alpha for state in states)]
-    entropies = [entropy_of_all, entropy_of_all, *(state.entropy for state in states)]
-    slopes = [0.0, 0.0, *(state.entropy_by_alpha for state in states)]
+    # A cubic Hermite spline is given by points and the slopes dΣ/dα there. The points are the two
+    # ends of the flat part, where the slope is 0, and the solutions.
+    loads = [0.0, typical_load, *(solution.alpha for solution in solutions)]
+    entropies = [entropy_of_all, entropy_of_all, *(solution.entropy for solution in solutions)]
+    slopes = [0.0, 0.0, *(solution.entropy_by_alpha for solution in solutions)]
     spline = CubicHermiteSpline(loads, entropies, slopes)
 
     dense_loads = np.linspace(0, loads[-1], N_LOADS)
@@ -203,14 +203,14 @@ def entropy_curve(rho: float, ensemble: Ensemble) -> EntropyCurve:
 
 
 def separating_branch(rho: float, ensemble: Ensemble) -> list[RSState]:
-    """States of the replica-symmetric branch, from its entrance at the typical load upwards.
+    """Return the replica-symmetric solutions from the typical load upwards.
 
-    The last state is the first with a negative entropy. From `ensemble.saturation_density` on (1,
-    or ½ with given signs) there is none: a choice holds as much as all inputs together, and the
-    entropy stays positive up to their load. There the last state lies just below that load, at a
-    distance `to_gardner` from it.
+    Below the density `ensemble.saturation_density` (1, or ½ with given signs) the last solution is
+    the first with a negative entropy. From this density on no entropy is negative: a choice holds
+    as much as all inputs together, and the entropy stays positive up to the load of all inputs. The
+    last solution then is the first whose distance `to_gardner` from this load is small.
     """
-    smallest_distance = 0.0  # for all other densities: the load of all inputs is not passed
+    smallest_distance = 0.0  # below the saturation density; the load of all inputs is not passed
     if rho >= ensemble.saturation_density:
         smallest_distance = DISTANCE_TO_ALL_INPUTS
 

@@ -162,26 +162,30 @@ def unequal_classes(folder: Folder) -> None:
 def entropy_with_breaking(folder: Folder) -> None:
     """Draw the entropy of separating choices against the load at ρ = 0.5, by two approximations.
 
-    These are replica symmetry, and one step of replica symmetry breaking. A second panel shows two
-    parameters of the latter, the break point x and the price K of a variable: they stay finite at
-    the load where the entropy vanishes.
+    In one of them all choices of variables that separate the classes are alike (replica symmetry,
+    "rs"). In the other they fall into groups from some load on (one step of replica symmetry
+    breaking, "1rsb"). A second panel shows two parameters of the latter, the break point x and the
+    price K of a variable: they stay finite at the load where the entropy vanishes.
     """
     critical_load = replicon_line(PANEL_RHO).state.alpha  # where symmetry breaks
-    broken = _broken_branch(critical_load)
+    broken_solutions = _broken_branch(critical_load)
 
-    # The symmetric solution, from a little below that load to beyond the capacity.
+    # The symmetric solutions, from a little below this load to beyond the capacity.
     n_loads = _resolution(folder, quick=16, fine=40)
     first_load = critical_load - LOAD_BEFORE_BREAKING
     loads = np.linspace(first_load, LARGEST_ENTROPY_LOAD, n_loads).tolist()
     entropies = [solve_rs(load, PANEL_RHO).entropy for load in loads]
-    symmetric = pd.DataFrame({"alpha": loads, "entropy": entropies})
+    symmetric_solutions = pd.DataFrame({"alpha": loads, "entropy": entropies})
 
-    table = pd.concat([symmetric.assign(ansatz="rs"), broken.assign(ansatz="1rsb")])
+    # The table has the solutions of both approximations, marked by the column `ansatz`.
+    symmetric_part = symmetric_solutions.assign(ansatz="rs")
+    broken_part = broken_solutions.assign(ansatz="1rsb")
+    table = pd.concat([symmetric_part, broken_part])
     folder.draw(
         "entropy_breaking",
         table,
-        lambda ax: draw_entropies(ax, symmetric, broken, critical_load),
-        lambda ax: draw_break_point(ax, broken),
+        lambda ax: draw_entropies(ax, symmetric_solutions, broken_solutions, critical_load),
+        lambda ax: draw_break_point(ax, broken_solutions),
         size=(11, 4.4),
     )
 

@@ -179,14 +179,15 @@ def _curvature_moments(curvature: Dual, weights: Array) -> CurvatureMoments:
 def jump_density(margin: float = 0.0) -> float:
     """Find ρ*, the density below which separating choices of variables fall into groups by a jump.
 
-    The choices are of ρN out of N variables. As the load (patterns per variable) grows, those that
-    separate the patterns fall into groups of similar choices. Above ρ* the groups grow apart
-    continuously from one; below ρ* they are apart as soon as they exist. `margin`, between 0 and 1,
-    is the margin of the rule in units of |w|; the two classes of patterns are equal.
+    The choices are of ρN out of N variables. From some load on (patterns per variable) those that
+    separate the patterns fall into groups of similar choices. Above ρ* the groups are alike at
+    first and grow apart continuously; below ρ* they are distinct as soon as they exist. `margin`,
+    between 0 and 1, is the margin of the rule in units of |w|; the two classes of patterns are
+    equally large.
 
-    ρ* is where the break point x_c = 1. x_c is the probability that two choices belong to different
-    groups when these begin to form. Its formula gives x_c > 1, which is no probability, if they
-    have formed before, by a jump.
+    ρ* is the root of x_c = 1. The break point x_c is the probability that two choices belong to
+    different groups, at the load where the solution without groups becomes unstable. Its formula
+    can give x_c > 1, which is no probability: then the groups have formed before, by a jump.
     """
     margin = real_number(margin, "margin")
     if not 0 <= margin <= _LARGEST_MARGIN_OF_LINE:
@@ -201,7 +202,8 @@ def jump_density(margin: float = 0.0) -> float:
         rho = float(expit(logit_rho))
         # The solution without groups, at the load where it becomes unstable.
         critical_state = replicon_line(rho, ensemble).state
-        return break_point(critical_state, rho, ensemble) - 1
+        x_c = break_point(critical_state, rho, ensemble)
+        return x_c - 1
 
     # The root is searched in logit ρ, because ρ* varies over orders of magnitude with the margin.
     lowest_logit = logit(_LOWEST_DENSITY)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -38,9 +37,9 @@ def follow(  # noqa: PLR0913
 ) -> Iterator[Solved[State]]:
     """Solve equations along a changing parameter, and yield the solutions one after the other.
 
-    Each solution is started from a linear extrapolation of the two before it. The step of the
-    parameter is halved where Newton's method fails, and grows after solutions that were easy to
-    find.
+    Newton's method for each solution starts from a linear extrapolation of the two before it. The
+    step of the parameter is halved where Newton's method fails, and grows after solutions that were
+    easy to find.
 
     Parameters
     ----------
@@ -52,20 +51,23 @@ def follow(  # noqa: PLR0913
     step
         First step of the parameter; its sign is the direction.
     until
-        Where to end: a condition, which holds for the last solution and for none before it, or the
-        parameter of the last solution.
+        Where to stop: either the parameter of the last solution, or a condition on a solution (a
+        function). The first solution that fulfils the condition is the last.
     smallest
         When the step falls below this length, the last ConvergenceError is raised.
     """
-    # The parameter at which to end. It is infinite, and never reached, if `until` is a condition.
-    last_parameter = math.copysign(math.inf, step)
-    if not callable(until):
+    # One of the two ways to stop is given by `until`, and the other one is None.
+    condition: Callable[[Solved[State]], bool] | None = None
+    last_parameter: float | None = None
+    if callable(until):
+        condition = until
+    else:
         last_parameter = until
 
     def is_last(solution: Solved[State], parameter: float) -> bool:
-        """Whether to end with this solution."""
-        if callable(until):
-            return until(solution)
+        """Whether to stop with this solution."""
+        if condition is not None:
+            return condition(solution)
         return parameter == last_parameter
 
     parameter = begin
@@ -74,7 +76,9 @@ def follow(  # noqa: PLR0913
     yield solution
     while not is_last(solution, parameter):
         # Try the next parameter. If Newton's method fails, try again with half the step.
-        next_parameter = _not_beyond(last_parameter, parameter + step, direction=step)
+        next_parameter = parameter + step
+        if last_parameter is not None:
+            next_parameter = _not_beyond(last_parameter, next_parameter, direction=step)
         point = _BranchPoint(parameter, solution.unknowns)
         guess = _secant_guess(point_before, point, next_parameter)
         try:

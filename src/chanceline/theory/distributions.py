@@ -185,12 +185,17 @@ class _ClassStabilities(NamedTuple):
 def _stabilities_of_class(laws: FieldLaws, class_share: float, offset: float) -> _ClassStabilities:
     """Compute what one class of patterns adds to the distribution of the stabilities.
 
-    The rule violates the margin of a pattern by v ~ N(μ, s²), before it is fitted to this pattern.
-    If v > 0, the violation is corrected: the pattern then lies exactly at the margin, and counts in
-    `corrected_share`. If v < 0, the pattern is satisfied, and v has the density N(v; μ, s²)/A(μ).
-    A(μ) is a normalisation, the mean weight of the pattern. `class_share` is the share of the class
-    among all patterns, and `offset` the mean of μ in the class.
+    Before the rule is fitted to a pattern, it violates the margin of the pattern by v ~ N(μ, s²).
+    If v > 0, the fit corrects the violation: the pattern then lies exactly at the margin ("tight"),
+    and counts in `corrected_share`. If v < 0, nothing changes, and v has the density
+    N(v; μ, s²)/A(μ), where A(μ) is a normalisation. μ differs from pattern to pattern, and its
+    values are the nodes of a grid.
+
+    `class_share` is the share of the class among all patterns, and `offset` the mean of μ in the
+    class before any fit. `laws` has the parameters of the theory on which the distribution of μ
+    depends.
     """
+    # `recursion` has the distribution of μ, and `law_at_field` what follows for v at each node μ.
     law_at_field, recursion = pattern_recursion(
         overlaps=np.array(laws.overlaps),
         breaks=np.array(laws.breaks),
@@ -198,13 +203,15 @@ def _stabilities_of_class(laws: FieldLaws, class_share: float, offset: float) ->
         rho=laws.rho,
         offset=offset,
     )
-    # The values of μ are those on the last level, inside the smallest groups of choices of
-    # variables.
+    # The theory has levels of groups of choices of variables; the last level, with the smallest
+    # groups, has the whole of μ.
     probabilities = recursion.weights[-1]  # P(μ) dμ, (nodes,)
     shares = class_share * probabilities  # of all patterns, (nodes,)
+
+    # Patterns with v > 0: `p_tight` is their probability at each node.
     corrected_share = float(shares @ law_at_field.p_tight)
 
-    # Satisfied patterns: each node μ adds the Gaussian N(v; μ, s²) with the factor share/A(μ),
+    # Patterns with v < 0: each node μ adds the Gaussian N(v; μ, s²) with the factor share/A(μ),
     # which is stored as a logarithm. Nodes whose share underflows to 0 are left out.
     is_positive = shares > 0
     log_mean_weight = law_at_field.log_mean_weight[is_positive]  # ln A(μ)

@@ -190,7 +190,7 @@ def _solve_first_moment(rho_or_alpha: _RhoOrAlpha, ensemble: Ensemble) -> Counte
     # Unless the classes are equal, the rule has a threshold, and there can be a second solution of
     # the equations.
     if ensemble.free_threshold:
-        return _solution_with_larger_load(rho_or_alpha, ensemble, with_errors)
+        return _solution_with_larger_ratio(rho_or_alpha, ensemble, with_errors)
     return with_errors.state
 
 
@@ -241,35 +241,41 @@ def _solve_along_rates(
     return solved
 
 
-def _solution_with_larger_load(
+def _solution_with_larger_ratio(
     rho_or_alpha: _RhoOrAlpha, ensemble: Ensemble, first_solution: Solved[Counted]
 ) -> Counted:
-    """Search for a second solution of the equations; return the one of the two that counts.
+    """Search for a second solution of the equations; return the one with the larger ratio α/ρ.
 
-    The equations say at which load an expected number of rules stops growing with N. Their unknowns
-    are (ln x, b, y): x is the response of the weights, b the threshold of the rule and y the price
-    of an error (an error has the weight e^{−y}). If many errors are allowed, there can be a second
-    solution besides `first_solution`, whose rules give up the rarer class. Rules of both kinds are
-    in the expected number, which therefore stops growing only at the larger of the two loads. The
-    solution with this load is returned, or `first_solution` if no second one is found.
+    A solution is a load α and a density ρ at which the expected number of separating rules stops
+    growing with N, the number of variables. One of α and ρ is given (`rho_or_alpha`). The unknowns
+    are (ln x, b, y): x is the response of the weights, b the threshold of the rules, and y the
+    price of an error, whose weight is e^{−y}. If many errors are allowed, there can be a solution
+    besides `first_solution`, with another threshold, whose rules give up the rarer class.
+
+    The rules of both solutions are in the expected number. If ρ is given, this number therefore
+    grows with N at all loads up to the larger of the two. If α is given, it grows at all densities
+    down to the smaller of the two. In both cases the solution with the larger ratio α/ρ is the one
+    that counts. `first_solution` is returned if no second solution is found.
     """
-    # The second solution is started from x of the first, the best threshold of a rule with all
+    # Start the second solution from x of the first, the best threshold of a rule with all
     # variables, and the price at which these two give the allowed share of errors.
-    log_response, _, _ = first_solution.unknowns
-    threshold = gardner(ensemble).threshold
-    point_without_price = np.array([log_response, threshold])
-    price = _price_of_rate(point_without_price, ensemble.error_rate, ensemble)
-    start = np.append(point_without_price, price)
+    log_response, _, _ = first_solution.unknowns  # ln x; b and y are not used
+    threshold_of_all = gardner(ensemble).threshold
+    response_and_threshold = np.array([log_response, threshold_of_all])  # (ln x, b)
+    price = _price_of_rate(response_and_threshold, ensemble.error_rate, ensemble)
+    start = np.append(response_and_threshold, price)  # (ln x, b, y)
     try:
         second_solution = _solve_stationary(rho_or_alpha, ensemble, start)
     except ConvergenceError:
         return first_solution.state
 
-    # Either the density ρ or the load α is given. If ρ is given, the larger load has the larger
-    # ratio α/ρ. If α is given, the two solutions differ in ρ. Then the smaller ρ is the bound, and
-    # it has the larger ratio, too.
-    states = (first_solution.state, second_solution.state)
-    return max(states, key=lambda state: state.alpha / state.rho)
+    first_state = first_solution.state
+    second_state = second_solution.state
+    first_ratio = first_state.alpha / first_state.rho
+    second_ratio = second_state.alpha / second_state.rho
+    if second_ratio > first_ratio:
+        return second_state
+    return first_state
 
 
 def _start_without_errors(rho: float, error_free: Ensemble) -> Array:

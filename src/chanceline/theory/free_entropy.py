@@ -249,28 +249,30 @@ class FreeEntropy:
         return self._public_result(solved)
 
     def _solve_density(self, log_alpha: float, guess: Array) -> Solved[_SaddleState]:
-        """Solve for the density ρ whose capacity is the load α, by Newton's method from a guess.
+        """Solve for the density ρ whose capacity is the load α, by Newton's method.
 
-        The capacity is the load at which the entropy Σ is 0. Σ depends on α, ρ and order
-        parameters, and is stationary in these. `guess` and the unknowns of the result,
-        (parameters + 1,), are the coordinates of the order parameters (`Domain`) and, last,
-        logit ρ. There are as many equations: the derivatives of Σ by the coordinates of the order
-        parameters vanish, and Σ = 0.
+        The capacity of a density is the load at which the entropy Σ is 0. Σ(α, ρ, order parameters)
+        is also stationary in the order parameters, the other unknowns. The load is given as ln α,
+        because `density` moves it in steps of ln α.
+
+        The unknowns are the coordinates of the order parameters (any real numbers, see `Domain`)
+        and, last, logit ρ: (parameters + 1,), as in `guess` and in the result. There are as many
+        equations: ∂Σ/∂x = 0 for each coordinate x of an order parameter, and Σ = 0.
         """
         alpha = float(np.exp(log_alpha))
 
         def state_at(unknowns: Array) -> _SaddleState:
-            """Σ and its derivatives by the order coordinates, at a point of the unknowns."""
+            """Σ and its derivatives by the coordinates of the order parameters."""
             order_coordinates = unknowns[:-1]
             logit_rho = unknowns[-1]
-            rho = Domain.SHARE.from_coordinate(logit_rho)
+            rho = Domain.SHARE.from_coordinate(logit_rho)  # the inverse of the logit
             return self._evaluate(alpha, rho, order_coordinates)
 
         return _NEWTON.solve(
             state_at,
             guess,
             f"{self.name}: density at α = {alpha:g}",
-            residual=_slopes_and_entropy,  # what must vanish at the solution
+            residual=_slopes_and_entropy,  # the left sides of the equations
         )
 
     def _capacity_at_start(self) -> Solved[_SaddleState]:
@@ -297,46 +299,46 @@ class FreeEntropy:
     def _follow_capacity(
         self, rho: float, known_capacity: Solved[_SaddleState]
     ) -> Solved[_SaddleState]:
-        """Solve for the capacity at density ρ, starting from the capacity of another density.
+        """Find the capacity at density ρ, starting from the known capacity at another density.
 
-        The density is the share of variables chosen. The capacity is the load (patterns per
-        variable) at which the entropy Σ of separating choices is 0. `known_capacity` is its
-        solution at some density. From there logit ρ is moved in small steps to the density that is
-        wanted, and each capacity on the way starts Newton's method for the next.
+        The density is the share of variables chosen. The capacity is the load α (patterns per
+        variable) at which Σ, the entropy of separating choices, is 0. The density is moved to ρ in
+        small steps, and each solution on the way starts Newton's method for the next. The steps are
+        taken in the logit of the density, so that it stays between 0 and 1.
         """
-        logit_wanted = float(logit(rho))
+        known_logit = float(logit(known_capacity.state.rho))
+        target_logit = float(logit(rho))
 
-        def capacity_at(logit_rho: float, guess: Array) -> Solved[_SaddleState]:
-            """The capacity at the density with this logit, from a guess of its unknowns."""
-            # Converting ρ to its logit and back may change its last digit. The last step, which is
-            # exactly at `logit_wanted`, therefore uses the ρ asked for.
-            is_last_step = logit_rho == logit_wanted
-            if is_last_step:
-                density = rho
-            else:
-                density = Domain.SHARE.from_coordinate(logit_rho)
+        def capacity_at(density_logit: float, guess: Array) -> Solved[_SaddleState]:
+            """The capacity at the density with this logit; `guess` starts Newton's method."""
+            # The last step ends exactly at `target_logit`. It uses `rho` as given, because
+            # converting ρ to its logit and back may change its last digit.
+            if density_logit == target_logit:
+                return self._solve_capacity(rho, guess)
+            density = Domain.SHARE.from_coordinate(density_logit)  # the inverse of the logit
             return self._solve_capacity(density, guess)
 
         return _follow_to(
             capacity_at,
             first=known_capacity,
-            begin=float(logit(known_capacity.state.rho)),
-            end=logit_wanted,
+            begin=known_logit,
+            end=target_logit,
             step=_DENSITY_STEP,
         )
 
     def _solve_capacity(self, rho: float, guess: Array) -> Solved[_SaddleState]:
-        """Solve for the capacity at density ρ, by Newton's method from a guess.
+        """Solve for the capacity at density ρ, by Newton's method.
 
-        The capacity is the load α (patterns per variable) at which the entropy Σ is 0. Σ depends on
-        α, ρ and order parameters, and is stationary in these. `guess` and the unknowns of the
-        result, (parameters + 1,), are the coordinates of the order parameters (`Domain`) and, last,
-        ln α. There are as many equations: the derivatives of Σ by the coordinates of the order
-        parameters vanish, and Σ = 0.
+        The capacity is the load α (patterns per variable) at which the entropy Σ is 0. Σ(α, ρ,
+        order parameters) is also stationary in the order parameters, the other unknowns.
+
+        The unknowns are the coordinates of the order parameters (any real numbers, see `Domain`)
+        and, last, ln α: (parameters + 1,), as in `guess` and in the result. There are as many
+        equations: ∂Σ/∂x = 0 for each coordinate x of an order parameter, and Σ = 0.
         """
 
         def state_at(unknowns: Array) -> _SaddleState:
-            """Σ and its derivatives by the order coordinates, at a point of the unknowns."""
+            """Σ and its derivatives by the coordinates of the order parameters."""
             order_coordinates = unknowns[:-1]
             log_alpha = unknowns[-1]
             alpha = float(np.exp(log_alpha))
@@ -346,7 +348,7 @@ class FreeEntropy:
             state_at,
             guess,
             f"{self.name}: capacity at ρ = {rho:g}",
-            residual=_slopes_and_entropy,  # what must vanish at the solution
+            residual=_slopes_and_entropy,  # the left sides of the equations
         )
 
     def _evaluate(self, alpha: float, rho: float, coordinates: Array) -> _SaddleState:

@@ -204,16 +204,16 @@ def end_of_branch(branch: RSBBranch) -> Solved[RSBState]:
             f"{branch.rho:g}; use ansatz 'rs', which differs little there"
         )
     if branch.rho < lowest_density:
-        return _end_from_beginning(branch)
+        return _end_of_branch_from_beginning(branch)
 
     # The table covers this density.
     plain_capacity = start_at(branch.rho)  # accurate enough to start Newton's method
     if branch.ensemble.plain:
         return branch.at_zero_entropy(plain_capacity)
-    return _end_from_plain(branch, plain_capacity)
+    return _end_of_branch_from_plain(branch, plain_capacity)
 
 
-def _end_from_beginning(branch: RSBBranch) -> Solved[RSBState]:
+def _end_of_branch_from_beginning(branch: RSBBranch) -> Solved[RSBState]:
     """Find the point of the branch where the entropy Σ is 0, by following it from its beginning.
 
     The first point with Σ ≤ 0 is close enough to start Newton's method for Σ = 0.
@@ -248,42 +248,41 @@ def _in_table(rho: float) -> bool:
     return bool(lowest <= rho <= highest)
 
 
-def _end_from_plain(branch: RSBBranch, plain_capacity: Array) -> Solved[RSBState]:
-    """Solve for the capacity of an ensemble, starting from that of the plain ensemble.
+def _end_of_branch_from_plain(branch: RSBBranch, plain_capacity: Array) -> Solved[RSBState]:
+    """Solve for the end of a branch, its capacity, starting from that of the plain ensemble.
 
     The capacity is the largest load at which some choice of variables still separates the classes.
-    Newton's method needs a start near the solution. It is known for the plain ensemble (equal
-    classes, no margin): `plain_capacity`, (coordinates,). Margin and balance (the share of positive
-    patterns) are therefore changed in small steps from their plain values to those of `branch`, and
-    each solution starts the next. The position between the two ensembles is a number, the share of
-    the way: 0 is the plain ensemble, 1 the ensemble of `branch`.
+    Newton's method needs a start near the solution. One is known for the plain ensemble (equal
+    classes, no margin): `plain_capacity`, (coordinates,). The margin and the share of positive
+    patterns are therefore changed in small steps, from those of the plain ensemble to those of
+    `branch`, and each solution starts the next. The position between the two ensembles is the share
+    of the way: 0 is the plain ensemble, 1 the ensemble of `branch`.
     """
     start = plain_capacity
     if branch.ensemble.free_threshold:
         # The threshold is one more unknown, the last. It is close to 0 near equal classes.
         start = np.append(plain_capacity, 0.0)
 
-    def solve_at(share: float, guess: Array) -> Solved[RSBState]:
+    def capacity_at(share: float, guess: Array) -> Solved[RSBState]:
         """The capacity of the ensemble at this share of the way; `guess` starts Newton's method."""
         ensemble = _ensemble_on_the_way(share, branch.ensemble)
         return RSBBranch(branch.rho, branch.steps, ensemble).at_zero_entropy(guess)
 
-    def is_goal(point: Solved[RSBState]) -> bool:
-        """Whether the ensemble is that of `branch`."""
-        return point.state.ensemble == branch.ensemble
+    def has_ensemble_of_branch(solution: Solved[RSBState]) -> bool:
+        """Whether the end of the way is reached."""
+        return solution.state.ensemble == branch.ensemble
 
-    # `follow` lengthens its steps, so the last share may exceed 1. From share 1 on the ensemble
-    # does not change any more.
-    first = solve_at(_FIRST_SHARE, start)
-    points = follow(
-        solve_at,
-        first=first,
+    # The last step may be too long and end at a share above 1. This does no harm, because
+    # `_ensemble_on_the_way` returns the ensemble of `branch` for every share from 1 on.
+    solutions = follow(
+        capacity_at,
+        first=capacity_at(_FIRST_SHARE, start),
         begin=_FIRST_SHARE,
         step=_FIRST_SHARE,
-        until=is_goal,
+        until=has_ensemble_of_branch,
         smallest=_SMALLEST_SHARE,
     )
-    return last_point(points)
+    return last_point(solutions)
 
 
 def _ensemble_on_the_way(share: float, wanted: Ensemble) -> Ensemble:
@@ -311,27 +310,30 @@ class BrokenStart(NamedTuple):
 def start_at_load(alpha: float, branch: RSBBranch) -> BrokenStart | None:
     """Find a start for Newton's method at load α, where supports fall into groups.
 
-    Supports are choices of variables, and the load is patterns per variable. The solutions with
-    groups form a curve, the branch, that begins at one load and ends at the capacity. The start is
-    a point of this curve near α, which must lie above the beginning. Returns None if α is so close
-    to the beginning that the solution cannot be distinguished from the one without groups.
+    A support is a choice of variables, and the load is patterns per variable. The solutions of the
+    theory with groups form a curve, the branch. It begins at the load where the groups begin, and
+    ends at the capacity, the largest load at which some support separates the classes. α must lie
+    above the beginning. The start is a point of the curve near α. Returns None if α is so close to
+    the beginning that the solution cannot be distinguished from the one without groups.
     """
-    transition = transition_at(branch.rho, branch.ensemble)
+    transition = transition_at(branch.rho, branch.ensemble)  # where the groups begin
+    load_at_beginning = transition.breaking_alpha
 
-    # If the shipped table has the end of the branch, and α is nearer to the end than to the
-    # beginning: follow the branch back from its end.
+    # If α is nearer to the end than to the beginning, follow the curve back from its end. This is
+    # done only where the shipped table has the end: at some densities of the plain ensemble (equal
+    # classes, no margin).
     if branch.ensemble.plain and _in_table(branch.rho):
         end = end_of_branch(branch)
-        middle_load = 0.5 * (transition.breaking_alpha + end.state.alpha)
+        middle_load = 0.5 * (load_at_beginning + end.state.alpha)
         if alpha > middle_load:
-            return _start_by_following(alpha, branch, end)
+            return _start_by_following(alpha, branch, from_point=end)
 
-    # Otherwise follow the branch from a first point, which lies at some distance from the
-    # beginning. Loads between the beginning and the first point need a method of their own.
-    first = _first_point(branch, transition)
-    if alpha >= first.state.alpha:
-        return _start_by_following(alpha, branch, first)
-    return _start_before_first_point(alpha, branch, transition, first)
+    # Otherwise follow the curve upwards from a first point. This lies at some distance from the
+    # beginning, where rounding drowns one of the equations. Loads below it need another method.
+    first_point = _first_point(branch, transition)
+    if alpha >= first_point.state.alpha:
+        return _start_by_following(alpha, branch, from_point=first_point)
+    return _start_before_first_point(alpha, branch, transition, first_point)
 
 
 def _start_before_first_point(

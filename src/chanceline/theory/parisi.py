@@ -294,27 +294,32 @@ def _descend(
 ) -> _Levels:
     """Compute the functions g_i(u) and their slopes on all levels, from the top level k down to 0.
 
-    A step from level i to i − 1 averages e^{x_i g_i} over the Gaussian by which the two fields
-    differ, as `recurse` explains, and gives g_{i−1}. It also gives the probabilities T_i(u → u') of
-    going from a field u on level i − 1 to u' on level i. The slope on the lower level is the mean
-    of the slope above: g_{i−1}'(u) = ∫du' T_i(u → u') g_i'(u'). The parameters are those of
-    `recurse`: breaks[i − 1] is x_i, because the array begins with x₁.
+    u is a number, the field, which gains a Gaussian part on each level. g_k is given. A step from
+    level i down to i − 1 averages e^{x_i g_i} over the Gaussian part of level i, with the break
+    point x_i (`_step_down` has the formula), and gives g_{i−1}. It also gives the probabilities
+    T_i(u → u') of going from a field u on level i − 1 to u' on level i. The slope on the lower
+    level is the mean of the slope on the upper one: g_{i−1}'(u) = ∫du' T_i(u → u') g_i'(u').
+
+    `grids` and `variances` (of the field) have an entry for each level, level 0 first. `breaks` has
+    one for each step, x₁ first. `top_values` and `top_slopes` are g_k and g_k' on the last grid.
     """
     # Every new level is inserted at the front of the lists, so index 0 is the lowest level so far.
     levels = _Levels(values=[top_values], slopes=[top_slopes], transitions=[])
-    for i in range(len(breaks), 0, -1):
+    n_steps = len(breaks)
+    for lower in reversed(range(n_steps)):
+        upper = lower + 1  # the step goes from level i = upper to i − 1 = lower
         upper_values = levels.values[0]  # g_i
         upper_slopes = levels.slopes[0]  # g_i'
-        values, transition = _step_down(
-            lower_nodes=grids[i - 1].nodes,
-            upper=grids[i],
+        lower_values, transition = _step_down(
+            lower_nodes=grids[lower].nodes,
+            upper=grids[upper],
             upper_values=upper_values,
-            variance=float(variances[i] - variances[i - 1]),
-            break_point=breaks[i - 1],  # x_i
+            variance=float(variances[upper] - variances[lower]),
+            break_point=breaks[lower],  # x_i, because the array begins with x₁
         )
-        slopes = transition.average(upper_slopes)
-        levels.values.insert(0, values)
-        levels.slopes.insert(0, slopes)
+        lower_slopes = transition.average(upper_slopes)
+        levels.values.insert(0, lower_values)
+        levels.slopes.insert(0, lower_slopes)
         levels.transitions.insert(0, transition)
     return levels
 
@@ -332,27 +337,30 @@ def _step_down(
     # The integral becomes a sum over the nodes u'. Each term has the factor du' times the prefactor
     # of the Gaussian N; this is the logarithm of that factor, (columns,).
     log_measure = np.log(upper.spacing / np.sqrt(2 * np.pi * variance))
-    log_integral, transition = _transition(
+    log_integral, transition = _log_sums_and_transition(
         lower_nodes=lower_nodes,
         upper_nodes=upper.nodes,
         variance=variance,
-        exponent=break_point * upper_values + log_measure,
+        exponents=break_point * upper_values + log_measure,
     )
     return log_integral / break_point, transition
 
 
-def _transition(
-    lower_nodes: Array, upper_nodes: Array, variance: float, exponent: Array
+def _log_sums_and_transition(
+    lower_nodes: Array, upper_nodes: Array, variance: float, exponents: Array
 ) -> tuple[Array, Transition]:
     """Sum Gaussian terms over the upper nodes u', for each lower node u, in logarithms:
 
         ln Σ_u' e^{exponent(u') − (u' − u)²/(2·variance)}.
 
-    The first result has these logarithms, (rows,). The second result has the terms divided by their
-    sum, which are the probabilities of going from u to u'. They form a matrix with a row for each u
-    and a column for each u'. Its entries are negligible far from the diagonal. It is therefore
-    computed and stored in blocks of a few rows, each with only the columns that matter. Nodes are
-    ascending, and `exponent` is (columns,).
+    The nodes are grid points on two neighbouring levels of `recurse`, both ascending. `exponents`
+    has the exponent at each upper node, (columns,).
+
+    The first result has the logarithms, (rows,): one for each lower node. The second result has
+    the terms divided by their sum, which are the probabilities of going from u to u'. They form a
+    matrix with a row for each u and a column for each u'. Its entries are negligible far from the
+    diagonal. It is therefore computed and stored in blocks of a few rows, each with only the
+    columns that matter.
     """
     n_rows = len(lower_nodes)
     log_sums = np.empty(n_rows)
@@ -360,11 +368,11 @@ def _transition(
     for begin in range(0, n_rows, _ROWS_PER_BLOCK):
         end = min(begin + _ROWS_PER_BLOCK, n_rows)
         rows = slice(begin, end)
-        nodes_of_block = lower_nodes[rows]
-        columns = _columns_that_matter(nodes_of_block, upper_nodes, variance, exponent)
+        nodes_of_rows = lower_nodes[rows]  # u
+        columns = _columns_that_matter(nodes_of_rows, upper_nodes, variance, exponents)
 
-        distances = nodes_of_block[:, None] - upper_nodes[columns]  # (rows, columns)
-        log_terms = exponent[columns] - distances**2 / (2 * variance)
+        distances = nodes_of_rows[:, None] - upper_nodes[columns]  # (rows, columns)
+        log_terms = exponents[columns] - distances**2 / (2 * variance)
         log_sums[rows], probabilities = _log_sums_and_shares(log_terms)
         blocks.append(_Block(rows=rows, columns=columns, values=probabilities))
     return log_sums, Transition(n_rows=n_rows, n_columns=len(upper_nodes), blocks=blocks)
@@ -382,19 +390,19 @@ def _log_sums_and_shares(log_terms: Array) -> tuple[Array, Array]:
 
 
 def _columns_that_matter(
-    lower_nodes: Array, upper_nodes: Array, variance: float, exponent: Array
+    lower_nodes: Array, upper_nodes: Array, variance: float, exponents: Array
 ) -> slice:
     """Return the columns whose terms are not negligible in a block of rows, as a slice.
 
     The terms are e^{exponent(u') − (u' − u)²/(2·variance)}. Rows are the nodes u of `lower_nodes`,
-    columns the nodes u' of `upper_nodes`, both ascending; `exponent` is (columns,). A term is
+    columns the nodes u' of `upper_nodes`, both ascending; `exponents` is (columns,). A term is
     negligible if it is much smaller than the largest term of its row. As u grows, the Gaussian
     favours larger u', and the terms that matter move up. Therefore the slice begins at the
     first term that matters in the first row and ends at the last one that matters in the last row.
     """
     first_and_last_node = lower_nodes[[0, -1], None]  # of the block of rows, (2, 1)
     distances = first_and_last_node - upper_nodes  # (2, columns)
-    log_terms = exponent - distances**2 / (2 * variance)
+    log_terms = exponents - distances**2 / (2 * variance)
     log_of_largest = log_terms.max(axis=1, keepdims=True)
     matters = log_terms >= log_of_largest - _NEGLIGIBLE_LOG  # whether a term is not negligible
     matters_in_first_row, matters_in_last_row = matters

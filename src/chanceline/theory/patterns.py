@@ -258,37 +258,45 @@ def _scaled_law_with_errors(
 ) -> _ScaledLaw:
     """Compute the distribution of X = T/σ', the scaled correction of a pattern, with errors.
 
-    A pattern with the violation v ~ N(μ, s²) is satisfied (v < 0, weight 1), tight (0 < v < v*,
-    weight e^{−v²/2χ}) or wrong (v > v*, weight e^{−price}); v* is the `ceiling`. The correction T
-    is v if the pattern is tight, and 0 otherwise. In the tight case the density of v times its
-    weight, divided by the mean weight A, is a constant C/A times the Gaussian `tilted`, whose mean
-    is tσ' and whose standard deviation is σ'.
+    A pattern violates its constraint by v ~ N(μ, s²). With v* = `ceiling`, the largest violation
+    that is no error, it is in one of three cases:
+
+        satisfied   v < 0         weight 1             correction T = 0
+        tight       0 < v < v*    weight e^{−v²/2χ}    correction T = v
+        wrong       v > v*        weight e^{−price}    correction T = 0
+
+    The probability of a case is its mean weight divided by A, the sum of the three mean weights. In
+    the tight case the density of v times the weight is C times a Gaussian density of mean tσ' and
+    standard deviation σ'; `tilted` has C, t and σ'.
     """
     s = sqrt(s2)
     scaled_ceiling = ceiling / tilted.sd  # v*/σ'
 
-    # The weights of the three cases. Logarithms are used because the weights may underflow.
+    # The mean weights of the three cases, as logarithms because they may underflow.
     log_satisfied = log_ndtr(-mu / s)  # ln P(v < 0)
     log_tight = _log_tight_weight(tilted, scaled_ceiling)
     log_wrong = log_ndtr((mu - ceiling) / s) - price  # ln [P(v > v*) e^{−price}]
 
-    # The weights add up to the mean weight A, and each divided by A is the probability of its case.
+    # Their sum A, and the probabilities of the cases.
     log_satisfied_or_tight = logaddexp(log_satisfied, log_tight)
     log_mean_weight = logaddexp(log_satisfied_or_tight, log_wrong)  # ln A
     p_satisfied = exp(log_satisfied - log_mean_weight)
     p_tight = exp(log_tight - log_mean_weight)
     p_wrong = exp(log_wrong - log_mean_weight)
 
-    # The density of X is C/A times the normal density of mean t and variance 1, on 0 < X < v*/σ'.
+    # The density of X at the two ends of 0 < X < v*/σ'. It is C/A times the normal density of mean
+    # t and variance 1.
     log_c_over_a = tilted.log_c - log_mean_weight
+    density_at_zero = _scaled_density(0.0, tilted.t, log_c_over_a)
+    density_at_top = _scaled_density(scaled_ceiling, tilted.t, log_c_over_a)
     return _ScaledLaw(
         log_mean_weight=log_mean_weight,
         t=tilted.t,
         p_tight=p_tight,
         p_not_tight=p_satisfied + p_wrong,
-        density_at_zero=_scaled_density(0.0, tilted.t, log_c_over_a),
+        density_at_zero=density_at_zero,
         p_wrong=p_wrong,
-        density_at_top=_scaled_density(scaled_ceiling, tilted.t, log_c_over_a),
+        density_at_top=density_at_top,
         top=scaled_ceiling,
     )
 

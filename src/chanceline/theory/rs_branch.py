@@ -53,7 +53,8 @@ class Branch(ChiBranch[RSState]):
 
         The solutions at one density form a curve, the branch. χ, the scale of the cost v²/2χ of a
         violation v, falls along the curve as the load grows, and so marks a point on it. ln χ is
-        the first coordinate of a point and is held fixed; all others are solved for.
+        the first coordinate of a point and is held fixed; the others, the free coordinates, are
+        solved for.
 
         Parameters
         ----------
@@ -71,23 +72,27 @@ class Branch(ChiBranch[RSState]):
         chi = np.exp(log_chi)
         # The residual cannot become smaller than its rounding error.
         tolerance = max(Newton.tolerance, self._rounding_of_residual(chi))
+        free = slice(LOG_CHI + 1, None)  # all coordinates but the first
+
+        def whole_point(free_coordinates: Array) -> Array:
+            """The given ln χ, followed by the free coordinates: (coordinates,)."""
+            return np.array([log_chi, *free_coordinates])
 
         def equations_at(free_coordinates: Array) -> RSState:
-            """The state at this χ and the free coordinates, (coordinates − 1,)."""
-            point = np.array([log_chi, *free_coordinates])
-            return equations(point, self.rho, self.ensemble, step=step)
+            """The equations at the given ln χ and these free coordinates."""
+            return equations(whole_point(free_coordinates), self.rho, self.ensemble, step=step)
 
         def free_jacobian(state: RSState) -> Array:
-            """The Jacobian by the free coordinates, which is without the first column, of ln χ."""
-            return state.jacobian[:, 1:]
+            """The derivatives of the residual by the free coordinates, one in each column."""
+            return state.jacobian[:, free]
 
         solved = Newton(tolerance=tolerance).solve(
             equations_at,
-            start[1:],
+            start[free],
             self.ensemble.label(f"RS at χ = {chi:.6g} at ρ = {self.rho:.10g}"),
             jacobian=free_jacobian,
         )
-        return replace(solved, unknowns=np.array([log_chi, *solved.unknowns]))
+        return replace(solved, unknowns=whole_point(solved.unknowns))
 
     def _rounding_of_residual(self, chi: float) -> float:
         """How small the residual can become at a response χ before rounding stops it.
@@ -173,10 +178,11 @@ class Branch(ChiBranch[RSState]):
 def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
     """Return a start for Newton's method near the beginning of the branch, (coordinates,).
 
-    The solutions of the theory at one density ρ (share of variables that a rule may use) form a
-    curve, the branch. It begins at the largest load that a typical choice of variables separates,
-    where χ, the scale of the cost v²/2χ of a violation v, is infinite. For a large `chi` the start
-    is right to leading order in 1/χ. It is encoded as `encode_point` describes.
+    The branch is the curve of solutions of the theory at one density ρ, the share of variables that
+    a rule may use. It begins at the largest load that a typical choice of variables separates. χ,
+    the scale of the cost v²/2χ of a violation v, is infinite there. The start has the given large
+    `chi`, and its other coordinates are right to leading order in 1/χ. `encode_point` puts them
+    into the order that the solver expects.
     """
     # The threshold and the ceiling (the largest violation that is no error) are the same as for a
     # rule with all variables, in units of the length |w| of the weights.
@@ -186,16 +192,20 @@ def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
     # relative to ρ.
     overlap_over_rho = entrance_overlap(rho, ensemble)
 
-    # V and F₀, the Lagrange multipliers of overlaps, relative to E, the multiplier of |w|².
-    patterns = _patterns_at_entrance(chi, rho, overlap_over_rho, rule_of_all)
-    multipliers = _multiplier_ratios(patterns, ensemble)
+    # The price K of a variable: each variable is chosen with the odds e^{−K} = ρ/(1 − ρ).
+    price = -logit(rho)
+
+    # The Lagrange multipliers V and F₀ of overlaps, relative to E, the multiplier of |w|². They
+    # follow from averages over the patterns.
+    pattern_parameters = _patterns_at_entrance(chi, rho, overlap_over_rho, rule_of_all)
+    multiplier_ratios = _multiplier_ratios(pattern_parameters, ensemble)
     return encode_point(
         ensemble,
         chi=chi,
         q0_over_rho=overlap_over_rho,
-        K=-logit(rho),  # each variable is chosen with the odds e^{−K} = ρ/(1 − ρ)
-        V_over_E=multipliers.V_over_E,
-        F0_over_E=multipliers.F0_over_E,
+        K=price,
+        V_over_E=multiplier_ratios.V_over_E,
+        F0_over_E=multiplier_ratios.F0_over_E,
         threshold=rule_of_all.threshold,
         largest_violation=rule_of_all.ceiling,
     )
@@ -204,10 +214,11 @@ def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
 def _patterns_at_entrance(
     chi: float, rho: float, overlap_over_rho: float, rule_of_all: Gardner
 ) -> PatternParameters:
-    """What averages over the patterns depend on, near the beginning of the branch.
+    """Collect the parameters of averages over the patterns, near the beginning of the branch.
 
-    `rule_of_all` has threshold and ceiling in units of |w| = √ρ; `PatternParameters` takes the
-    threshold in these units, too, but the ceiling as it is.
+    The units of threshold and ceiling differ. `rule_of_all`, the rule with all variables, has both
+    in units of |w| = √ρ. `PatternParameters` has the threshold in these units, too, but the ceiling
+    in the units of the violations themselves.
     """
     return PatternParameters(
         rho=rho,
@@ -226,19 +237,21 @@ class _MultiplierRatios(NamedTuple):
     F0_over_E: float  # F₀, of the overlap between two choices
 
 
-def _multiplier_ratios(order: PatternParameters, ensemble: Ensemble) -> _MultiplierRatios:
-    """V/E and F₀/E at the order parameters of the patterns, by three saddle equations:
+def _multiplier_ratios(parameters: PatternParameters, ensemble: Ensemble) -> _MultiplierRatios:
+    """Compute V/E and F₀/E, which follow from averages over the patterns by three equations:
 
         E = ρ₊/χ,    F₀ = (α/χ²)⟨R₁²⟩,    V = (α/χ²)⟨R₂ − R₁²⟩.
 
-    R₁ and R₂ are moments of the correction of a pattern, ⟨·⟩ their mean over patterns. The load is
-    α = ρ₊/p, p the share of tight patterns, so that (α/χ²)/E = 1/(χp).
+    R₁ = E[T] and R₂ = E[T²] are moments of the correction T of a pattern, and ⟨·⟩ is their mean
+    over patterns. ρ₊ is the share of variables with a nonzero weight. The load is α = ρ₊/p, where p
+    is the share of tight patterns (`effective_tight`), so that (α/χ²)/E = 1/(χp).
     """
-    laws_of_classes = class_laws(ensemble, order, QUADRATURE_STEP)
-    means = pattern_means(laws_of_classes, ensemble, order.rho)
-    factor = 1 / (means.effective_tight * order.chi)  # (α/χ²)/E
+    laws_of_classes = class_laws(ensemble, parameters, QUADRATURE_STEP)
+    means = pattern_means(laws_of_classes, ensemble, parameters.rho)
+    factor = 1 / (means.effective_tight * parameters.chi)  # (α/χ²)/E
     return _MultiplierRatios(
-        V_over_E=means.correction_variance * factor, F0_over_E=means.mean_correction_square * factor
+        V_over_E=means.correction_variance * factor,
+        F0_over_E=means.mean_correction_square * factor,
     )
 
 

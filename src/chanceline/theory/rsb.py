@@ -486,18 +486,27 @@ class RSBBranch(ChiBranch[RSBState]):
     def _residual(
         self, unpacked: _UnpackedOrder, averages: _Averages, alpha: float, entropy: float
     ) -> Array:
-        """Collect the relative errors of the equations for the order parameters, (equations,).
+        """Collect the relative errors of all equations of the theory at a point, (equations,).
 
-        The order parameters are the unknowns of the theory in which supports (choices of variables)
-        fall into groups, on k levels. Their equations are those of, in this order, the share of
-        chosen variables, the norm of the weights, d, the multipliers (k + 1), the overlaps (k), the
-        threshold if it is free, and the break points (k). `alpha` is the load at this point, and
-        `entropy` is ln(number of separating supports) per variable.
+        In the theory supports (choices of variables) fall into groups within groups, on k levels.
+        Its unknowns, the order parameters, are `unpacked`. The equations are, in this order, those
+        of
+
+            the share of variables that are chosen,
+            the mean square of the weights,
+            the net stiffness d: a chosen variable in a field u has the mean weight u/d,
+            the Lagrange multipliers of the overlaps (k + 1),
+            the overlaps of the weights of two supports, as differences between levels (k),
+            the threshold of the rule, only if it is free,
+            the break points, which are the sizes of the groups (k).
+
+        `averages` are the averages over patterns and variables at this point, `alpha` is its load,
+        and `entropy` is ln(number of separating supports) per variable.
         """
         errors = [
             self._chosen_error(averages.variables),
             self._norm_error(unpacked, averages.variables),
-            self._d_error(unpacked, averages, alpha),
+            self._net_stiffness_error(unpacked, averages, alpha),
             *_multiplier_errors(unpacked, averages.patterns, alpha),
             *_overlap_errors(unpacked, averages.variables),
         ]
@@ -506,8 +515,8 @@ class RSBBranch(ChiBranch[RSBState]):
             # the opposite signs of the classes, is 0.
             size_of_corrections = np.sqrt(self.rho)  # their order of magnitude
             errors.append(averages.correction_by_sign / size_of_corrections)
-        # The equations of the break points must be last: `solve_with` removes them from the end if
-        # the break points are held.
+        # The break points must come last: `solve_with` cuts their equations off at the end if the
+        # break points are held, and `transition.complexity` reads the last one.
         break_errors = self._break_errors(unpacked, averages, alpha, entropy)
         return np.array([*errors, *break_errors])
 
@@ -536,12 +545,15 @@ class RSBBranch(ChiBranch[RSBState]):
         norm = variables.weight_square + variables.chosen * weight_variance
         return norm / self.rho - 1
 
-    def _d_error(self, unpacked: _UnpackedOrder, averages: _Averages, alpha: float) -> float:
-        """The relative error of the saddle equation of F₁, in the form d = α E_k[κR₁/(ρχ) − g_k''].
+    def _net_stiffness_error(
+        self, unpacked: _UnpackedOrder, averages: _Averages, alpha: float
+    ) -> float:
+        """The relative error of the equation of d, the net stiffness: d = α E_k[κR₁/(ρχ) − g_k''].
 
         α is the load, R₁ the mean correction of a constraint, κ = margin·√ρ, χ the response and g_k
-        the log-weight of a pattern on the top level k, over which E_k[·] averages. F₁ is the
-        multiplier of the overlap within a support, and enters by d = E − F₁ + G_k.
+        the log-weight of a pattern on the top level k, over which E_k[·] averages. A
+        chosen variable in a field u has the mean weight u/d. The equation is the saddle equation of
+        F₁, the multiplier of the overlap within a support, which enters by d = E − F₁ + G_k.
         """
         margin_part = self._margin_term(averages) / unpacked.order.chi  # E_k[κR₁/(ρχ)]
         d_of_patterns = alpha * (margin_part - averages.patterns.curvature)

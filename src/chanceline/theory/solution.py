@@ -125,28 +125,29 @@ class ReplicaSolution(EnsembleResult):
 
     def weights(self) -> WeightLaw:
         """The law of the weights of chosen variables, at loads above α_CG and without errors."""
-        return weight_law(self._field_laws())
+        return weight_law(self._law_parameters())
 
     def stabilities(self) -> StabilityLaw:
         """The law of the stabilities of the patterns, where that of the weights is known."""
-        return stability_law(self._field_laws())
+        return stability_law(self._law_parameters())
 
-    def _field_laws(self) -> FieldLaws:
+    def _law_parameters(self) -> FieldLaws:
         """Return the parameters that determine the distributions of weights and stabilities.
 
-        In this solution the separating choices of variables do not fall into groups. There is one
-        overlap q₀ (scalar product of the weights of two choices, per variable), one F₀ (covariance
-        of the fields on a variable in two choices), and no size of groups in `breaks`. A subclass
-        with groups returns several.
+        In this solution the separating choices of variables do not fall into groups. `overlaps` and
+        `conjugates` therefore have one number each, and `breaks`, the sizes of groups, is empty. A
+        subclass whose choices do fall into groups returns several numbers.
         """
         return FieldLaws(
-            alpha=self.alpha,
-            rho=self.rho,
-            chi=self.chi,
-            K=self.K,
-            E=self.E,
-            F1=self.F1,
+            alpha=self.alpha,  # load: patterns per variable
+            rho=self.rho,  # density: share of variables chosen
+            chi=self.chi,  # χ: a violation v that is corrected has the weight e^{−v²/2χ}
+            K=self.K,  # price of a variable: the odds that it is chosen have the factor e^{−K}
+            E=self.E,  # stiffness of the weights: a field h gives the weight h/E
+            F1=self.F1,  # variance of the field on a variable
+            # Scalar product of the weights of two choices, per variable.
             overlaps=(self.q0,),
+            # Covariance of the fields on a variable in two choices.
             conjugates=(self.F0,),
             breaks=(),
             threshold=self.threshold,

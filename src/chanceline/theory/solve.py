@@ -78,7 +78,7 @@ class OneStepSolution(ReplicaSolution):
     ansatz = "1rsb"
     kind = "asymptotic (one step of replica symmetry breaking)"
 
-    def _field_laws(self) -> FieldLaws:
+    def _law_parameters(self) -> FieldLaws:
         """Return the parameters that determine the distributions of weights and stabilities.
 
         Supports are choices of variables. With groups of supports there are two overlaps of their
@@ -86,7 +86,7 @@ class OneStepSolution(ReplicaSolution):
         group, and one x, the probability that two supports are in different groups. Without groups
         the parameters are those of the base class.
         """
-        symmetric = super()._field_laws()
+        symmetric = super()._law_parameters()
         # No groups, or groups that are too weak to be resolved: these have an x, but equal
         # overlaps.
         if self.x is None or self.p1 == self.p0:

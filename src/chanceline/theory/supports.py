@@ -104,14 +104,17 @@ def variable_law(
     if signed:
         return _variable_law_given_signs(mean_field, field_variance, net_stiffness, price)
 
-    stiffness = field_variance + net_stiffness  # E
-    log_b_at_zero = 0.5 * log(stiffness / net_stiffness)  # ln B at u = 0
+    stiffness = field_variance + net_stiffness  # E = V + d
+
+    # The log-odds ln(e^{−K}B) = u²/2d + ½ ln(E/d) − K.
+    log_b_at_zero = 0.5 * log(stiffness / net_stiffness)  # ½ ln(E/d), which is ln B at u = 0
     log_odds_at_zero = log_b_at_zero - price
-    log_odds = square(mean_field) / (2 * net_stiffness) + log_odds_at_zero  # ln(e^{−K}B)
+    log_odds = square(mean_field) / (2 * net_stiffness) + log_odds_at_zero
+
     return VariableLaw(
-        log_partition=softplus(log_odds),  # ln(1 + e^{−K}B)
+        log_partition=softplus(log_odds),  # ln(1 + odds)
         p_chosen=expit(log_odds),
-        p_rejected=expit(-log_odds),
+        p_rejected=expit(-log_odds),  # 1 − p_chosen, without cancellation
         mean_weight=mean_field / net_stiffness,  # u/d
         weight_variance=field_variance / (stiffness * net_stiffness),  # V/(E d)
         stiffness=stiffness,

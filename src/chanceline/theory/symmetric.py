@@ -414,21 +414,25 @@ def _stability(state: RSState, alpha: float, ensemble: Ensemble) -> Stability:
     """Return the factors by which small perturbations of a solution grow; each is stable below 1.
 
     The solution assumes that all supports (choices of variables) are alike. A perturbation changes
-    overlaps of weights a little; its factor (replicon product) is for one round of the equations.
-    `within` is for perturbations among weight vectors on one support, and `between` for
-    perturbations between supports. `weights` and `mixed` are for perturbations between supports
-    that also depend on the weight vectors on both, or on one of them. The last two are not known if
-    errors are allowed, and then stay None.
+    the overlaps (scalar products) of weight vectors a little. Its factor, called the replicon
+    product, says how much larger it is after one round of the equations. The result has four:
+
+        within    overlaps of weight vectors on one support change,
+        between   overlaps of two supports change, alike for all weight vectors on them,
+        weights   overlaps of two supports change, depending on the weight vectors on both,
+        mixed     overlaps of two supports change, depending on the weight vectors on one of them.
+
+    The last two are not known if errors are allowed, and then stay None.
     """
     within = _replicon_within(state, alpha, ensemble)
-    products = state.stability
+    products_between_supports = state.stability
     if ensemble.error_rate:
-        return Stability(within=within, between=products.between)
+        return Stability(within=within, between=products_between_supports.between)
     return Stability(
         within=within,
-        between=products.between,
-        weights=products.weights,
-        mixed=products.mixed,
+        between=products_between_supports.between,
+        weights=products_between_supports.weights,
+        mixed=products_between_supports.mixed,
     )
 
 

@@ -180,14 +180,19 @@ def support_law(
 ) -> SupportLaw:
     """Compute the log-odds that a variable is chosen, and its mean weight if it is.
 
-    Both depend on the field h₀ of the variable, a Gaussian number that says in which direction the
-    data pull its weight. They are computed at quadrature nodes of h₀, for averages over h₀.
+    Both are functions of the field h₀ of the variable, a Gaussian number by which the data pull its
+    weight. They are computed at the nodes of a quadrature rule, for averages over h₀.
 
-    Behind h₀ there are m copies (replicas) of the weight. Replicas on different choices of
-    variables (supports) have only h₀ in common. Replicas on the same support have the field h₁ in
-    common, which varies around h₀, and so on up to level L. Given its field h_i on level i, a
-    weight has the mean h_i/D_i. The levels above 0 are integrated out in closed form: the odds are
-    e^{−K}B(h₀), where B is the integral over the m replicas of the weight.
+    The theory has m copies (replicas) of the weight on each choice of variables (support). The
+    field becomes more specific from level to level: all replicas have h₀ in common, those on the
+    same support h₁, and those in the same group of replicas h₂, if there are groups. Given the
+    field h_i on level i = 0 … L, a weight has the mean h_i/D_i. The precisions D_i follow downwards
+    from D_L, with the break points x_i and the variances q̂_i:
+
+        D_{i−1} = D_i − x_i(q̂_i − q̂_{i−1}).
+
+    The fields above level 0 are averaged out by a formula (`_log_b`). The result is B(h₀) with
+    ln B = mh₀²/2D₀ + constant, and the variable is chosen with the odds e^{−K}B(h₀).
 
     Parameters
     ----------
@@ -196,7 +201,7 @@ def support_law(
     multipliers : (L + 1,)
         Variances q̂₀ … q̂_L of the fields h_i.
     price
-        K, the price of a variable: the odds of choosing it have the factor e^{−K}.
+        K, the price of a variable.
     breaks : (L,)
         x₁, the number m of replicas on a support, and x₂, the size of a group, if there are groups.
 
@@ -206,15 +211,16 @@ def support_law(
         D₀ … D_L, the log-odds and the squared mean weight at the nodes, (nodes,), and the weights
         of the nodes in the average over h₀.
     """
-    # The D_i decrease towards level 0. If D₀ is not positive, the integral B diverges.
     precisions = descending_scales(top_precision, breaks, multipliers)  # D₀ … D_L
-    bottom_precision = precisions[0]
+    bottom_precision = precisions[0]  # D₀
+    # The D_i decrease towards level 0. B diverges if D₀ is not positive.
     if not 0 < bottom_precision <= top_precision:
         raise OutsideDomain("D_L ≥ … ≥ D₀ > 0 is needed")
 
     # The nodes of h₀ = √q̂₀ z, where z is a standard Gaussian.
     field_variance = multipliers[0]  # q̂₀
-    rule = _rule_for_choice(bottom_precision, field_variance, n_replicas=breaks[0])
+    n_replicas = breaks[0]  # m
+    rule = _rule_for_choice(bottom_precision, field_variance, n_replicas)
     bottom_field = np.sqrt(field_variance) * rule.nodes  # h₀
 
     log_b = _log_b(bottom_field, precisions, breaks)  # ln B(h₀)
