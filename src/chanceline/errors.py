@@ -61,8 +61,9 @@ def whole_number(value: Any, name: str, *, at_least: int = 0, at_most: int = LAR
 def _as_integer(value: Any) -> int | None:
     """The value as an int; None if it is no whole number."""
     if isinstance(value, bool):
-        return None
+        return None  # True and False, though Python takes them for 1 and 0
     try:
+        # Real numbers of Python and numpy: 3, 3.0, np.float64(3).
         is_whole = isinstance(value, Real) and float(value).is_integer()
         if is_whole:
             return int(value)

@@ -45,7 +45,7 @@ def test_errors_counted_after_looking_share_the_level(sizes):
         assert bounds.bound(rule(1, errors)).log10_p == pytest.approx(
             exact + (errors + 1) * log10(2)
         )
-    assert bounds.largest_attainable(0.005) == 0.005
+    assert bounds.largest_attainable_pvalue(0.005) == 0.005
 
 
 def test_spent_is_the_largest_attainable_value(sizes):
@@ -53,9 +53,9 @@ def test_spent_is_the_largest_attainable_value(sizes):
     for gate in (1e-3, 0.01, 0.3):
         attainable = [chance_bound(40, 100, m, positives=14).pvalue for m in range(1, 101)]
         below = [value for value in attainable if value <= gate]
-        assert bounds.largest_attainable(gate) == max(below, default=0.0)
+        assert bounds.largest_attainable_pvalue(gate) == max(below, default=0.0)
         assert bounds.largest_convincing(gate) == len(below)
-    assert bounds.largest_attainable(1e-12) == 0
+    assert bounds.largest_attainable_pvalue(1e-12) == 0
     assert bounds.largest_convincing(1e-12) == 0
 
 
@@ -67,12 +67,12 @@ def test_spent_on_errors_of_fixed_features(sizes):
     ]
     assert values == sorted(values)
     for gate in (1e-5, 0.005, 0.05):
-        assert bounds.largest_attainable(gate) == max(
+        assert bounds.largest_attainable_pvalue(gate) == max(
             (value for value in values if value <= gate), default=0.0
         )
     assert bounds.bound(rule(3, 2)).pvalue == values[2]
     declared = UnionBound(sizes, n_features=100, intercept=True, errors=1, preregistered=3)
-    assert declared.largest_attainable(0.05) == values[1]
+    assert declared.largest_attainable_pvalue(0.05) == values[1]
 
 
 def smallest_convincing(level, bound_at, sizes):

@@ -17,7 +17,7 @@ from chanceline.significance.plain_sentence import (
     RuleStanding,
     expected_of_100,
     plain_sentence,
-    rule_standing,
+    standing_of_rule,
 )
 from chanceline.significance.verdict import Verdict
 from chanceline.tables.dataset import Finding
@@ -132,14 +132,14 @@ def made_rule(features=("a",), *, better=False, knows=False):
 
 
 def test_the_standing_of_a_rule_follows_what_its_lines_say():
-    assert rule_standing(None) is RuleStanding.NOT_MADE
+    assert standing_of_rule(None) is RuleStanding.NOT_MADE
     unmeasured = SimpleNamespace(features=("a",), expected_error=None)
-    assert rule_standing(unmeasured) is RuleStanding.NOT_MEASURED
-    assert rule_standing(made_rule((), knows=True)) is RuleStanding.WITHOUT_FEATURES
-    assert rule_standing(made_rule(better=True)) is RuleStanding.ERRS_LESS
-    assert rule_standing(made_rule(better=True, knows=True)) is RuleStanding.ERRS_LESS
-    assert rule_standing(made_rule(knows=True)) is RuleStanding.RANKS_BETTER
-    assert rule_standing(made_rule()) is RuleStanding.NO_BETTER
+    assert standing_of_rule(unmeasured) is RuleStanding.NOT_MEASURED
+    assert standing_of_rule(made_rule((), knows=True)) is RuleStanding.WITHOUT_FEATURES
+    assert standing_of_rule(made_rule(better=True)) is RuleStanding.ERRS_LESS
+    assert standing_of_rule(made_rule(better=True, knows=True)) is RuleStanding.ERRS_LESS
+    assert standing_of_rule(made_rule(knows=True)) is RuleStanding.RANKS_BETTER
+    assert standing_of_rule(made_rule()) is RuleStanding.NO_BETTER
 
 
 def test_the_numbers_are_those_of_the_line_about_new_samples():

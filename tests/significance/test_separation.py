@@ -18,7 +18,7 @@ from chanceline.significance import TestSettings, separation_test
 from chanceline.significance.conclude import grounds_of
 from chanceline.significance.plan import make_plan
 from chanceline.significance.power import detectable_effect
-from chanceline.significance.run import results_of_stages
+from chanceline.significance.run import run_pvalue_stages
 from chanceline.significance.stages import Stage
 from chanceline.significance.verdict import Verdict, decide
 from chanceline.tables import Dataset, load_data
@@ -184,7 +184,7 @@ def test_chance_is_not_said_of_a_rule_that_is_better_than_guessing():
 
     names = tuple(f"x{j}" for j in range(100))
     plan = make_plan(Dataset(X, y, names, ("-1", "1")), None, TestSettings(permutations=199))
-    results = results_of_stages(plan)
+    results = run_pvalue_stages(plan)
     as_it_is = decide(grounds_of(plan, results, result.rule))
     with_better_rule = decide(grounds_of(plan, results, better))
     assert (as_it_is.verdict, as_it_is.reason) == (result.verdict, result.reason)

@@ -82,7 +82,8 @@ class BodyTooLarge(Exception):
 class Gate:
     """The ASGI application behind the checks; what is refused never reaches it.
 
-    The application answers `BodyTooLarge`, which comes up while it reads a body, with `too_large`.
+    The application answers `BodyTooLarge`, which comes up while it reads a body, with
+    `answer_to_large_body`.
     """
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
@@ -105,21 +106,25 @@ class Gate:
 
         The server is local, but other web pages open in the same browser can send requests to it.
         The checks of host, origin and site refuse these; the token in the path refuses other users
-        of the machine.
+        of the machine. The first check that fails gives the answer.
         """
         headers = Headers(scope=scope)
         if headers.get("host", "") not in self.access.hosts():
-            return refuse("this server answers to its own address alone", HTTPStatus.FORBIDDEN)
+            return refusal_answer(
+                "this server answers to its own address alone", HTTPStatus.FORBIDDEN
+            )
 
         # Browsers name the origin only in some requests, so it may be missing.
         origin = headers.get("origin")
         if origin is not None and origin not in self.access.origins():
-            return refuse("pages of other origins may ask nothing here", HTTPStatus.FORBIDDEN)
+            return refusal_answer(
+                "pages of other origins may ask nothing here", HTTPStatus.FORBIDDEN
+            )
         if headers.get("sec-fetch-site") == "cross-site":
-            return refuse("pages of other sites may ask nothing here", HTTPStatus.FORBIDDEN)
+            return refusal_answer("pages of other sites may ask nothing here", HTTPStatus.FORBIDDEN)
 
         if not self.knows_token(scope["path"]):
-            return refuse(
+            return refusal_answer(
                 "open the address that chanceline app printed, with its token",
                 HTTPStatus.NOT_FOUND,
             )
@@ -128,7 +133,7 @@ class Gate:
         length = headers.get("content-length", "0")
         is_short_number = length.isdecimal() and len(length) <= MOST_DIGITS_OF_LENGTH
         if not is_short_number or int(length) > self.access.largest_body:
-            return too_large(self.access)
+            return answer_to_large_body(self.access)
         return None
 
     def knows_token(self, path: str) -> bool:
@@ -155,15 +160,15 @@ class Gate:
         return receive_within_limit
 
 
-def refuse(sentence: str, status: HTTPStatus) -> PlainTextResponse:
+def refusal_answer(sentence: str, status: HTTPStatus) -> PlainTextResponse:
     """A refusal in one sentence; the connection ends with it, whatever was still to come."""
     headers = {**SAFETY_HEADERS, "Connection": "close"}
     return PlainTextResponse(f"{sentence}\n", status_code=status, headers=headers)
 
 
-def too_large(access: Access) -> PlainTextResponse:
+def answer_to_large_body(access: Access) -> PlainTextResponse:
     """The answer to a body that is too large."""
-    return refuse(
+    return refusal_answer(
         f"the file is larger than {access.largest_megabytes} MB, the limit of this page; "
         "use chanceline test in a terminal, or start the page with a higher limit",
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,

@@ -21,7 +21,7 @@ from starlette.responses import (
 )
 from starlette.routing import Mount, Route
 
-from chanceline.app.access import BodyTooLarge, too_large
+from chanceline.app.access import BodyTooLarge, answer_to_large_body
 from chanceline.app.cohort_pages import CohortPages
 from chanceline.app.column_choice import ColumnChoice
 from chanceline.app.desk import UploadedTable
@@ -314,7 +314,7 @@ class PageServer(PageFrame):
 
     async def refuse_body(self, request: Request, error: Exception) -> Response:
         """That more arrived than a request may bring."""
-        return too_large(self.access)
+        return answer_to_large_body(self.access)
 
     async def show_internal_error(self, request: Request, error: Exception) -> Response:
         """That the fault is ours; the traceback stands in the terminal."""

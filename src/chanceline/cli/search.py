@@ -367,7 +367,7 @@ def front(
             found_front = chanceline.front(dataset.X, dataset.y, progress=progress, **options)
     else:
         runs = SeedRuns(restarts, jobs, scheduler)
-        found_front = front_often(dataset, options, runs, quiet=quiet)
+        found_front = best_front_of_seeds(dataset, options, runs, quiet=quiet)
     found_front = replace(found_front, feature_names=tuple(dataset.feature_names))
 
     # Write the figure before anything is printed: printing fails if stdout is a closed pipe.
@@ -384,7 +384,9 @@ def front(
     print_answer(record, describe_front(found_front, dataset.source), json)
 
 
-def front_often(dataset: Dataset, options: dict[str, Any], runs: SeedRuns, *, quiet: bool) -> Front:
+def best_front_of_seeds(
+    dataset: Dataset, options: dict[str, Any], runs: SeedRuns, *, quiet: bool
+) -> Front:
     """Search from several seeds, in several processes or on a cluster; return the best front.
 
     A front holds, for each number of features, the fewest errors found.
@@ -393,7 +395,8 @@ def front_often(dataset: Dataset, options: dict[str, Any], runs: SeedRuns, *, qu
     ----------
     dataset : features (samples, features) and labels ±1.
     options : arguments of every search, such as the budget and the first seed.
-    runs : the number of seeds, the number of processes, and the address of a cluster or None.
+    runs : the number of seeds, the number of processes, and the address of a cluster's scheduler;
+        without an address the searches run on this computer.
     quiet : show no progress.
     """
     from chanceline._cluster import cluster

@@ -180,18 +180,30 @@ def _right_words(share: ShareRight) -> str:
 
 
 def _calibration_words(calibration: Calibration, positive: str) -> str:
-    """How well probabilities hold: the number of positive samples, the slope, and Brier's score.
+    """How well a rule's probabilities hold, in words.
 
-    `positive` is the name of the positive class.
+    There are three parts: the number of positive samples beside the sum of the probabilities; the
+    slope, if there is one, of the classes on the scores; and Brier's score, the mean square of
+    probability minus class (1 or 0).
+
+    Parameters
+    ----------
+    calibration : the numbers.
+    positive : the name of the positive class.
     """
-    words = (
+    counts = (
         f"{calibration.n_positive} are {positive} where probabilities add up to "
         f"{calibration.expected_positive:.1f} (p = {p_in_figures(calibration.pvalue)})"
     )
+    slope = ""
     if calibration.slope is not None:
         low, high = calibration.slope.interval
-        words += (
+        slope = (
             f"; slope {calibration.slope.value:.2f} (95 % interval {low:.2f}–{high:.2f}), ideally 1"
         )
-    brier = f"Brier's score {calibration.brier:.3f}"
-    return f"{words}; {brier}, of the share alone {calibration.brier_of_share:.3f}"
+    # For comparison: Brier's score if every sample got the share of positives as its probability.
+    brier = (
+        f"; Brier's score {calibration.brier:.3f}, of the share alone "
+        f"{calibration.brier_of_share:.3f}"
+    )
+    return f"{counts}{slope}{brier}"

@@ -182,22 +182,30 @@ def refuse_undeclared(
     outcome_names = [column.name for column in outcome_columns]
     other_columns = table.raw.without_columns([*outcome_names, *covariates])
     sample_columns = _columns_about_samples(other_columns)
-    known_columns = _known_columns(table, outcome_columns, signs, recipe)
+    known_columns = _columns_of_known_meaning(table, outcome_columns, signs, recipe)
     suspect = find_suspect(sample_columns, signs, known_columns)
     if suspect is not None:
         raise InputError(suspect.sentence)
 
 
-def _known_columns(
+def _columns_of_known_meaning(
     table: NewTable,
     outcome_columns: Sequence[pd.Series],
     signs: Floats,
     recipe: TableRecipe,
 ) -> list[pd.Series]:
-    """Columns whose meaning is known: the outcome, and those declared or called independent.
+    """Columns whose meaning is known, so that they cannot be undeclared identifiers of subjects.
 
-    A column that groups the rows as one of these does is not suspected of telling subjects.
-    Parameters as in `refuse_undeclared`.
+    They are the outcome, the columns that the user declared as blocks, groups or pairs, and those
+    that the user called independent: they only look like subjects. A column that groups the rows as
+    one of these is not suspected, either.
+
+    Parameters
+    ----------
+    table : the new table. Its settings name columns called independent, and it has declared roles.
+    outcome_columns : the label, or the time and the event, of the rows.
+    signs : ±1 of the two classes, or of the halves of another outcome, (rows,).
+    recipe : what was said about the table tested, among it which columns are independent.
     """
     # The classes, and an outcome of text. A numeric outcome is not included: rows with the same
     # number may well be of one subject.
@@ -206,15 +214,15 @@ def _known_columns(
         if not pd.api.types.is_numeric_dtype(column):
             known_columns.append(column)
 
-    # Columns that the user calls independent in the settings of this table; they must exist.
+    # Columns called independent in the settings of the new table. They must exist.
     for name in table.settings.independent:
         known_columns.append(find_column(table.raw, name, "independent"))
 
-    # Columns that were called so, or given a role, for the table tested; they may be missing here.
+    # Columns called independent for the table tested, and those of roles. They may be missing here.
     for name in (*recipe.independent, *table.roles.values()):
-        tested_column = table.raw.column(name)
-        if tested_column is not None:
-            known_columns.append(tested_column)
+        found_column = table.raw.column(name)
+        if found_column is not None:
+            known_columns.append(found_column)
     return known_columns
 
 

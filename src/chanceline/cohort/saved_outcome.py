@@ -239,23 +239,31 @@ def saved_outcome(result: OutcomeTest) -> SavedOutcome:
     if result.rule is None or result.inputs is None:
         raise InputError("there is no rule to save; test with expected_error=True.")
     outcome = result.outcome
-    if outcome.kind not in list(SavedKind):
+    savable_kinds = list(SavedKind)  # a number, classes, or survival
+    if outcome.kind not in savable_kinds:
         raise InputError("the rule of an outcome of your own cannot be saved.")
+
+    # The column of the outcome in the table; survival has two.
     columns = SavedColumns(label=outcome.name)
     if isinstance(outcome, SurvivalOutcome):
         columns = SavedColumns(time=outcome.name, event=outcome.event_name)
-    expected: tuple[Measure, ...] = ()
+
+    # What cross-validation said of the rule, if there was one.
+    measures: tuple[Measure, ...] = ()
     if result.expected is not None:
-        expected = result.expected.measures
+        measures = result.expected.measures
+
+    # The sentences that tell the verdict and the rule.
+    sentences = tuple(outcome_story(result))
     return SavedOutcome(
         verdict=str(result.verdict),
         pvalue=result.pvalue,
-        story=tuple(outcome_story(result)),
+        story=sentences,
         outcome_kind=SavedKind(outcome.kind),
         columns=columns,
         predicted_name=outcome.predicted_name,
         rule=saved_outcome_rule(result.rule),
         inputs=result.inputs,
-        expected=expected,
+        expected=measures,
         findings=result.findings,
     )

@@ -85,7 +85,7 @@ def scorecard(
         values, labels, _ = check_arrays(X, y)
     check_rule(rule)
     columns = values[:, rule.support]
-    step_sizes = check_steps(steps, columns)
+    step_sizes = steps_or_default(steps, columns)
 
     # Search for points, which are whole weights of the columns measured in steps x_j/step_j. The
     # rule's own weights of these are w_j · step_j, because w_j x_j = (w_j · step_j)(x_j/step_j).
@@ -128,20 +128,25 @@ def check_rule(rule: PredictionRule) -> None:
         )
 
 
-def check_steps(steps: ArrayLike | None, columns: Floats) -> Floats:
-    """What one point is given for, in the units of each column: (features,).
+def steps_or_default(steps: ArrayLike | None, columns: Floats) -> Floats:
+    """The step of each feature, in the feature's own units: (features,).
+
+    A scorecard scores Σ_j points_j x_j/step_j: a value x_j that is larger by one step gets points_j
+    more. The default is the standard deviation of each column, rounded to two digits.
 
     Parameters
     ----------
-    steps : as the user asks, one for each column; by default the standard deviations of the
-        columns, rounded to two digits
+    steps : as the user asks, one for each feature; None for the default. Steps that are not
+        positive, or not one for each feature, are an error.
     columns : the rule's features, (samples, features)
     """
     if steps is None:
         spreads = columns.std(axis=0)
-        step_sizes = np.array([float(f"{spread:.2g}") for spread in spreads])
+        rounded_spreads = [float(f"{spread:.2g}") for spread in spreads]
+        step_sizes = np.array(rounded_spreads)
     else:
         step_sizes = np.array(steps, dtype=float)
+
     n_features = columns.shape[1]
     if step_sizes.shape != (n_features,) or not np.all(step_sizes > 0):
         raise InputError(

@@ -104,18 +104,19 @@ def addition_null(plan: Plan, results: StageResults) -> AdditionNull:
     Parameters
     ----------
     plan : of the test; its design says how many independent units (samples or groups) there are.
-    results : of the test's stages, with the losses of the forward stepwise path on shuffled labels.
+    results : of the test's stages. They hold the losses 1 − R² of forward stepwise least squares
+        (the path) on shuffled labels.
     """
     columns = results.path.columns  # of the table, prepared for the forward path
     # d: each threshold (one per block) and each covariate term takes one dimension from the labels.
-    # F needs at least two.
     n_dimensions_left = plan.design.sizes.n_units - n_terms_of_design(columns)
-    n_dimensions = max(2, n_dimensions_left)
+    n_dimensions = max(2, n_dimensions_left)  # with fewer than two, F would be 0 or negative
 
-    # The loss of the path's first step is 1 − R² of the best single feature.
-    losses_of_labellings = results.shuffles.losses.losses
-    path_losses = losses_of_labellings.path  # (labellings, steps)
-    losses_of_best_feature = path_losses[1:, 0]  # (shuffles,): row 0 has the observed labels
+    # The first step of a path takes the best single feature.
+    shuffled_losses = results.shuffles.losses  # of the path, and of other statistics
+    path_losses = shuffled_losses.losses.path  # (labellings, steps)
+    losses_of_first_step = path_losses[:, 0]
+    losses_of_best_feature = losses_of_first_step[1:]  # (shuffles,): row 0 has the observed labels
     r_squared = 1 - losses_of_best_feature
     return AdditionNull(
         shuffled=f_statistic(r_squared, n_dimensions),
@@ -160,6 +161,8 @@ def pvalues_of_adding(plan: Plan, results: StageResults, support: Ints) -> list[
 
         (R² of all features − R² of the other features)/(1 − R² of the other features).
 
+    This share is compared with that of the best single feature on shuffled labels.
+
     Parameters
     ----------
     plan, results : of the test, and of its stages.
@@ -170,7 +173,7 @@ def pvalues_of_adding(plan: Plan, results: StageResults, support: Ints) -> list[
     One p-value for each feature, in the order of `support`.
     """
     columns = results.path.columns  # of the table, prepared for the forward path
-    null = addition_null(plan, results)
+    null = addition_null(plan, results)  # how well the best feature does on shuffled labels
     explained_by_all = span_of_set(plan, columns, support).explained  # R²
     pvalues = []
     for feature in support.tolist():
@@ -179,10 +182,10 @@ def pvalues_of_adding(plan: Plan, results: StageResults, support: Ints) -> list[
         unexplained_by_others = 1 - explained_by_others
         if unexplained_by_others <= ROUNDING_TOLERANCE:
             # The other features explain the labels fully, so that nothing is left to add.
-            share = 0.0
+            added_share = 0.0
         else:
-            share = (explained_by_all - explained_by_others) / unexplained_by_others
-        pvalue = null.pvalue(share, n_others=len(other_features))
+            added_share = (explained_by_all - explained_by_others) / unexplained_by_others
+        pvalue = null.pvalue(added_share, n_others=len(other_features))
         pvalues.append(pvalue)
     return pvalues
 

@@ -331,8 +331,8 @@ class _FramePath:
         taken_columns = self.coordinates[draws, best_columns]  # (draws, axes)
         direction = self._direction_of(taken_columns)  # u, (draws, axes)
 
-        # ρ: the residual is orthogonal to the directions taken before, so that for the column taken
-        # C = (z·u)(r·u).
+        # ρ = r·u. The column taken is z = (z·u)u + a part along the directions taken before. The
+        # residual r is orthogonal to these, so that C = r·z = (z·u)ρ, and ρ = C/(z·u).
         taken_along_direction = np.einsum("da,da->d", taken_columns, direction)  # z·u
         taken_products = self.products[draws, best_columns]  # C
         residual_part = taken_products / taken_along_direction  # ρ, (draws,)
@@ -430,32 +430,40 @@ class RidgeModel:
     n_dimensions: int
 
     def draw_fits(self, squared_length: Floats, rng: np.random.Generator) -> Floats:
-        """Draw how much of the labels each ridge regression fits: (draws, ridges).
+        """Draw how much of the labels each ridge regression fits, relative to chance.
 
-        A ridge regression with penalty λ fits the share s/(λ + s) of the labels' squares, where
-        s = |c|²(1 − h). Here c are the correlations of the N columns with the labels. h is a mean
-        of N eigenvalues with random weights: the shrinkages, and zeros if N is larger than their
-        number. The share is divided by the share expected by chance.
+        On a table of P samples and N columns, a ridge regression with penalty λ fits the share
+
+            s/(λ + s),   s = |c|²(1 − h),
+
+        of the labels' squares. c are the correlations of the columns with the labels. h is the mean
+        of N eigenvalues with random weights. Some of them may be 0: `shrinkages` has the others.
+        By chance, each of the regression's free parameters fits the share 1/(P − 1).
 
         Parameters
         ----------
         squared_length : (draws,) |c|².
         rng : random numbers; its state advances.
+
+        Returns
+        -------
+        (draws, ridges) the share, divided by that expected by chance.
         """
-        # The weights are squares of N Gaussians, divided by their sum. The weights of eigenvalues
-        # that are zero count only in this sum, and are drawn together as a χ².
+        # The weights are the squares of N Gaussians, divided by their sum. The weights of
+        # eigenvalues that are 0 count only in this sum: draw the sum of their squares, a χ².
         n_draws = len(squared_length)
-        n_axes = len(self.shrinkages)
-        weights = rng.standard_normal((n_draws, n_axes)) ** 2
-        weight_of_zeros = np.zeros(n_draws)
-        if self.n_features > n_axes:
-            weight_of_zeros = rng.chisquare(self.n_features - n_axes, n_draws)
-        total_weight = weights.sum(axis=1) + weight_of_zeros
-        h = (weights @ self.shrinkages) / total_weight[:, None]  # (draws, ridges)
+        n_nonzero = len(self.shrinkages)  # (eigenvalues that are not 0, ridges)
+        n_zero = self.n_features - n_nonzero
+        squares = rng.standard_normal((n_draws, n_nonzero)) ** 2
+        squares_of_zeros = np.zeros(n_draws)
+        if n_zero > 0:
+            squares_of_zeros = rng.chisquare(n_zero, n_draws)
+        sum_of_squares = squares.sum(axis=1) + squares_of_zeros
+        h = (squares @ self.shrinkages) / sum_of_squares[:, None]  # (draws, ridges)
 
         s = squared_length[:, None] * (1 - h)
-        fitted_share = s / (self.ridges + s)
-        # By chance each free parameter fits the share 1/(P − 1).
+        fitted_share = s / (self.ridges + s)  # `ridges` are the penalties λ
+        # The share by chance is n_parameters/n_dimensions, with n_dimensions = P − 1.
         relative_to_chance: Floats = self.n_dimensions * fitted_share / self.n_parameters
         return relative_to_chance
 

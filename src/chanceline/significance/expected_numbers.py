@@ -50,14 +50,17 @@ def expected_numbers(
 
 
 def _against_majority(expected_error: ExpectedError) -> list[ExpectedNumber]:
-    """Two rows that compare the rule with always naming the larger class.
+    """Two rows of the report that compare the rule with always naming the larger class.
 
     The rule wins a sample if it is right and the larger class is wrong. It loses a sample if it is
     wrong and the larger class is right.
     """
     comparison = expected_error.against_majority
     standing = "clearly better" if comparison.better else "not clearly better"
-    pvalue = max(comparison.pvalue, float_info.min)  # not 0, which has no logarithm
+    counts = f"{round(comparison.won)} won, {round(comparison.lost)} lost"
+    # `format_p` takes log₁₀ p. A p-value of 0 has no logarithm: take the smallest float instead.
+    positive_pvalue = max(comparison.pvalue, float_info.min)
+    pvalue_in_words = format_p(log10(positive_pvalue))
     return [
         ExpectedNumber(
             "error of the larger class",
@@ -66,9 +69,9 @@ def _against_majority(expected_error: ExpectedError) -> list[ExpectedNumber]:
         ),
         ExpectedNumber(
             "won and lost against it",
-            f"{round(comparison.won)} won, {round(comparison.lost)} lost: {standing}",
+            f"{counts}: {standing}",
             "samples that only the rule, or only the larger class, has right "
-            f"(sign test p = {format_p(log10(pvalue))})",
+            f"(sign test p = {pvalue_in_words})",
         ),
     ]
 

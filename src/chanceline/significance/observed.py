@@ -53,14 +53,16 @@ class ObservedFit:
 
 
 def fit_observed(plan: Plan, path: ObservedPath) -> ObservedFit:
-    """Find rules for the observed labels, and the proofs that these rules and features give.
+    """Find rules for the observed labels, and bound their p-values without shuffling labels.
 
-    A proof is an upper bound of the p-value. There are two stages of proofs. `plan.spending` gives
-    each stage a part of the test's level; a stage convinces if its p-value is at most this part.
+    An upper bound of a p-value is called a proof here. There are two stages of proofs:
 
     * Stage 1 is about the smallest set of features whose rule makes no more errors than declared.
-    * Stage 2 is about rules with errors counted after looking, and about the best single feature.
-      It is left out if features were named, or if stage 1 convinces.
+    * Stage 2 is about rules whose errors are counted after looking, and about the best single
+      feature. It is left out if features were named beforehand, or if stage 1 convinces.
+
+    Each stage has a part of the test's significance level (in `plan.spending`). It convinces if its
+    p-value is at most this part.
 
     Parameters
     ----------
@@ -71,21 +73,23 @@ def fit_observed(plan: Plan, path: ObservedPath) -> ObservedFit:
     searched_table = table_to_search(plan, path)  # the columns in which sets are searched
     rules = (first_rule(plan, searched_table), *path_rules(plan, path))
     fit = fit_with_stage1(plan, rules)
-    if plan.features is not None or plan.spending.stage1_convinces(fit.stage1):
+    features_are_named = plan.features is not None
+    if features_are_named or plan.spending.stage1_convinces(fit.stage1):
         return fit
 
-    # Stage 2, if it may spend a part of the level: the best single feature.
+    # Stage 2 is used only if it has a part of the level. Begin with the best single feature.
     bound_of_feature = None
     feature_convinces = False
-    has_stage2 = plan.spending.stage2_level > 0
-    if has_stage2:
+    uses_stage2 = plan.spending.stage2_level > 0
+    if uses_stage2:
         bound_of_feature = best_feature(plan, path)
         feature_convinces = one_feature_convinces(plan, bound_of_feature)
 
-    # Search the rules with the fewest errors for every number of features: the result shows them in
-    # any case. If the single feature convinces, the verdict is settled, so that a quick search
-    # without swaps is enough.
-    rules += searched_rules(plan, searched_table, path.errors, with_swaps=not feature_convinces)
+    # For every number of features, search a rule with few errors. The result shows these rules in
+    # any case. If the single feature convinces, the verdict is settled, so that a quick search,
+    # which does not swap features, is enough.
+    verdict_is_open = not feature_convinces
+    rules += searched_rules(plan, searched_table, path.errors, with_swaps=verdict_is_open)
 
     # Stage 1 again, as the search may have found a smaller set. The p-value need not pay for the
     # second look, because the bound covers all sets at once.

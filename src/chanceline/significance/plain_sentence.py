@@ -72,8 +72,8 @@ class PlainFacts:
     has_warnings: bool
 
 
-def rule_standing(rule: RuleToUse | None) -> RuleStanding:
-    """What cross-validation says of a rule for new samples: the first of six cases that applies.
+def standing_of_rule(rule: RuleToUse | None) -> RuleStanding:
+    """How a rule for new samples did in cross-validation: the first of six cases that applies.
 
     Parameters
     ----------
@@ -89,8 +89,9 @@ def rule_standing(rule: RuleToUse | None) -> RuleStanding:
     if rule.expected_error.better_than_majority:
         # The rule makes clearly fewer errors than naming the larger class always.
         return RuleStanding.ERRS_LESS
-    if rule.expected_error.knows_something:
-        # By its AUC, the rule ranks samples better than guessing.
+    auc_is_above_half = rule.expected_error.knows_something  # its whole confidence interval
+    if auc_is_above_half:
+        # The rule ranks samples better than guessing.
         return RuleStanding.RANKS_BETTER
     return RuleStanding.NO_BETTER
 

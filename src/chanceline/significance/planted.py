@@ -113,7 +113,8 @@ class PlantedRule:
         if n_wrong is None:
             is_wrong = uniform < self.noise
         else:
-            rank_of_sample = np.argsort(np.argsort(uniform))  # 0 for the smallest number
+            order = np.argsort(uniform)  # samples, that of the smallest number first
+            rank_of_sample = np.argsort(order)  # the place of each sample in this order
             is_wrong = rank_of_sample < n_wrong
         return PlantedTable(X=X, y=np.where(is_wrong, -right_labels, right_labels))
 
@@ -343,6 +344,9 @@ def probability_of_no_unrelated(rule: PlantedRule, n_samples: int, seed: int = 0
     e errors. Λ(e) is the typical number of unrelated sets with at most e errors; taken as the mean
     of a Poisson variable, it gives the probability exp(−Λ) that there is none.
 
+    Λ also depends on the number of positive samples, which is random: the probability is the mean
+    over a few sizes of the positive class, quantiles of its distribution with equal weights.
+
     Parameters
     ----------
     rule : the rule that labels follow.
@@ -357,13 +361,13 @@ def probability_of_no_unrelated(rule: PlantedRule, n_samples: int, seed: int = 0
     error_grid = np.unique(error_grid)
     log_sets = _log_unrelated_sets(rule, n_samples, error_grid)  # ln Λ, (grid, class sizes)
 
-    # The mean of exp(−Λ) over the tables, for each class size; then the mean over class sizes.
-    probability_of_class_size = []
+    # For each class size, the mean of exp(−Λ) over the tables.
+    probabilities = []
     for log_sets_on_grid in log_sets.T:
         log_sets_of_table = np.interp(errors, error_grid, log_sets_on_grid)  # (tables,)
         probability_of_none = np.exp(-np.exp(log_sets_of_table))
-        probability_of_class_size.append(np.mean(probability_of_none))
-    return float(np.mean(probability_of_class_size))
+        probabilities.append(np.mean(probability_of_none))
+    return float(np.mean(probabilities))
 
 
 def _log_unrelated_sets(rule: PlantedRule, n_samples: int, error_grid: Ints) -> Floats:

@@ -29,7 +29,7 @@ from chanceline.significance.plain_sentence import (
     PlainFacts,
     expected_of_100,
     plain_sentence,
-    rule_standing,
+    standing_of_rule,
 )
 from chanceline.significance.proofs import Proof
 from chanceline.significance.readings import (
@@ -398,23 +398,28 @@ class SeparationTest(Result):
     def _settings_in_force(self) -> dict[str, Any]:
         """The user's settings for JSON, with the values that the test chose where they were open.
 
-        The levels of the stages are added: how much of the significance level each may spend.
+        The significance level is divided between two stages of proofs, p-values bounded without
+        shuffles, and the shuffles. What the stages of proofs get is added to the settings.
         """
         settings = self.settings.to_dict()
+        # The user's own search function, in words, or else the name of the built-in method.
+        search_in_words = settings["search"] or settings["method"]
+        stage1_level = self.spending.stage1_level
+        stage1_used = self.spending.stage1_used  # at most stage1_level, as p-values are discrete
+        stage2_level = self.spending.stage2_level
         return {
             **settings,
-            # The user's own search function, or else the name of the built-in method.
-            "search": settings["search"] or settings["method"],
+            "search": search_in_words,
             "errors": self.errors_declared,
             "units": self.n_units,
             "blocks": self.n_blocks,
-            "stage1_level": self.spending.stage1_level,
-            "stage1_used": self.spending.stage1_used,
-            "stage2_level": self.spending.stage2_level,
-            # The three levels by their former names, kept for one version.
-            "bound_share": self.spending.stage1_level,
-            "bound_spent": self.spending.stage1_used,
-            "later_share": self.spending.stage2_level,
+            "stage1_level": stage1_level,
+            "stage1_used": stage1_used,
+            "stage2_level": stage2_level,
+            # The same three numbers by their former names, kept for one version.
+            "bound_share": stage1_level,
+            "bound_spent": stage1_used,
+            "later_share": stage2_level,
         }
 
     def summary(self) -> str:
@@ -442,7 +447,7 @@ class SeparationTest(Result):
                 classes=self.class_names,
                 n_named=self.n_named,
                 covariates=self.covariates,
-                standing=rule_standing(self.rule),
+                standing=standing_of_rule(self.rule),
                 expected=expected_of_100(self.rule),
                 has_warnings=bool(self.checks()),
             )

@@ -218,7 +218,7 @@ def run_stages(plan: Plan, progress: Progress | None = None) -> SeparationTest:
     progress : called with (shuffles done, shuffles at most).
     """
     # The p-value, by proofs and shuffles.
-    results = results_of_stages(plan, progress)
+    results = run_pvalue_stages(plan, progress)
     unfinished = Unfinished.LOST_WORKERS if results.shuffles.lost_workers else None
     interrupted = results.shuffles.interrupted
 
@@ -250,7 +250,7 @@ def run_stages(plan: Plan, progress: Progress | None = None) -> SeparationTest:
         return replace(result, unfinished=cause_of(error))
 
 
-def results_of_stages(plan: Plan, progress: Progress | None = None) -> StageResults:
+def run_pvalue_stages(plan: Plan, progress: Progress | None = None) -> StageResults:
     """Run the stages of the p-value: proofs, and then shuffles if no proof convinces.
 
     A proof is a p-value bounded without shuffles.
@@ -263,16 +263,22 @@ def results_of_stages(plan: Plan, progress: Progress | None = None) -> StageResu
     # The stepwise path of the observed labels. It comes with a first batch of shuffles, which are
     # made in any case.
     path, first_losses = first_batch(plan)
+
     # The proofs, from rules that fit the observed labels.
     observed = fit_observed(plan, path)
+
+    # More shuffles, if they are needed.
     if shuffles_are_needed(plan, observed):
         shuffles = shuffle_labels(plan, path, first_losses, progress)
     else:
         shuffles = ShuffleResults(losses=first_losses)
+
+    # For each number of features: the fewest errors known, and R² beside that on shuffled labels.
+    readings_by_size = size_readings(plan, observed, path, shuffles)
     return StageResults(
         path=path,
         observed=observed,
         shuffles=shuffles,
-        front=size_readings(plan, observed, path, shuffles),
+        front=readings_by_size,
         shown=rule_to_show(plan, observed),
     )

@@ -56,7 +56,7 @@ class SetQuestion:
 def question_of_classes(data: Dataset, settings: TestSettings) -> SetQuestion:
     """The question whether sets of features go with the two classes of a table.
 
-    The result holds the table, the design of the shuffles, a function that draws them, and the
+    It holds all that the test of the sets needs: the table, how its labels are shuffled, and the
     words of the report.
 
     Parameters
@@ -64,17 +64,21 @@ def question_of_classes(data: Dataset, settings: TestSettings) -> SetQuestion:
     data : the table with its two classes.
     settings : how to test.
     """
-    plan = with_table_findings(make_plan(data, features=None, settings=settings))
+    plan = make_plan(data, features=None, settings=settings)
+    plan = with_table_findings(plan)  # what checks of the table noticed
+    findings = (*warn_of_outcome_columns(plan), *plan.findings)
+    draw_shuffles = partial(shuffle_labels_for_sets, plan)  # a function of the number of shuffles
     return SetQuestion(
         X=data.X,
         feature_names=data.feature_names,
         design=plan.design,
         settings=settings,
-        draw_shuffles=partial(shuffle_labels_for_sets, plan),  # takes the number of shuffles
+        draw_shuffles=draw_shuffles,
+        # For sentences: the two classes, what a shuffle exchanges, and the kind of the p-values.
         outcome=_classes_in_words(plan),
         exchange=exchange_sentence(plan),
         pvalue_kind=_kind_of_pvalues(plan),
-        findings=(*warn_of_outcome_columns(plan), *plan.findings),
+        findings=findings,
     )
 
 

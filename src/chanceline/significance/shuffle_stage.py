@@ -127,10 +127,10 @@ def shuffle_labels(
     settings = plan.settings
     runner = ShuffleRunner(settings.n_jobs, settings.time_limit, progress)
     if repeats_own_search(plan):
-        permutation = shuffle_for_own_search(plan, runner)
+        permutation = repeat_own_search_on_shuffled_labels(plan, runner)
         results = ShuffleResults(losses=first_losses, permutation=permutation)
     else:
-        results = shuffle_for_path(plan, path, runner)
+        results = repeat_path_on_shuffled_labels(plan, path, runner)
 
     adjustment = plan.design.adjustment
     if adjustment is None or results.permutation is None:
@@ -142,7 +142,7 @@ def shuffle_labels(
     return replace(results, permutation=permutation_given_model)
 
 
-def shuffle_for_own_search(plan: Plan, runner: ShuffleRunner) -> PermutationReading:
+def repeat_own_search_on_shuffled_labels(plan: Plan, runner: ShuffleRunner) -> PermutationReading:
     """The p-value of the user's own search function, run on the observed and on shuffled labels.
 
     Parameters
@@ -170,8 +170,13 @@ def shuffle_for_own_search(plan: Plan, runner: ShuffleRunner) -> PermutationRead
     )
 
 
-def shuffle_for_path(plan: Plan, path: ObservedPath, runner: ShuffleRunner) -> ShuffleResults:
-    """Stepwise least squares (the path) on all shuffled labels, and the p-values that follow.
+def repeat_path_on_shuffled_labels(
+    plan: Plan, path: ObservedPath, runner: ShuffleRunner
+) -> ShuffleResults:
+    """Repeat forward stepwise least squares, the path, on all shuffled labels; return p-values.
+
+    There is a p-value of the whole test, one of all features together (the spread), and one of
+    every single feature. There is none if the shuffles were stopped before the first one.
 
     Parameters
     ----------
@@ -189,7 +194,8 @@ def shuffle_for_path(plan: Plan, path: ObservedPath, runner: ShuffleRunner) -> S
     if is_small or columns.works_in_threads:
         runner = replace(runner, n_jobs=1)
 
-    # The first batch is not followed again.
+    # The losses: the share 1 − R² of the labels that each step leaves, and further statistics, of
+    # the observed and all shuffled labels. Those of the first batch are known already.
     losses, _ = shuffle_paths(
         columns,
         plan.design,
@@ -197,8 +203,8 @@ def shuffle_for_path(plan: Plan, path: ObservedPath, runner: ShuffleRunner) -> S
         n_steps=path.n_steps,
         first_batch=path.first_batch,
     )
-    if losses.done == 0:
-        # Stopped before the first shuffle: there is no p-value.
+    n_shuffles_done = losses.done
+    if n_shuffles_done == 0:
         return ShuffleResults(losses=losses)
 
     # The p-value of every feature alone, by the number of its column in X.

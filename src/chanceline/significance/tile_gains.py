@@ -120,30 +120,31 @@ class KeptStates:
         """The state of a tile (some columns of the table) after all steps of the paths so far.
 
         The state holds the products of the columns with the labels' residuals, and the squared
-        lengths of the columns outside the directions taken. A state that was kept is removed from
-        this object and brought up to date in place; without one, the state is computed from the
-        tile.
+        lengths of the columns outside the directions taken. A state that was kept after an earlier
+        step is brought up to date in place, and removed from this object: `keep` puts it back. If
+        none was kept, the state is computed from the tile.
 
         Parameters
         ----------
         tile : the columns.
         paths_so_far : the labels, and the direction that was taken at every step.
         """
+        n_steps = len(paths_so_far.taken)
         state = self._state_of_tile.pop(tile.start, None)
-        n_taken = len(paths_so_far.taken)
-        if state is not None and state.n_taken == n_taken:
+        if state is not None and state.n_taken == n_steps:
             return state
 
         values = paths_so_far.columns.scaled(tile)  # (samples, columns)
         # Begin anew if nothing was kept, or if the kept state has more directions projected out
         # than the paths have taken: directions cannot be put back.
-        if state is None or state.n_taken > n_taken:
+        if state is None or state.n_taken > n_steps:
             products = paths_so_far.labels @ values
             state = StateOfTile(products, lengths_at_start(products), n_taken=0)
-        # Project out the missing directions, in place.
-        for direction, coefficient in paths_so_far.taken[state.n_taken :]:
+        # Project out the directions that the state does not know of. This changes its arrays.
+        missing_directions = paths_so_far.taken[state.n_taken :]
+        for direction, coefficient in missing_directions:
             take_out_of(state.products, state.squared_lengths, values, direction, coefficient)
-        return state._replace(n_taken=n_taken)
+        return state._replace(n_taken=n_steps)
 
     def keep(self, tile: Tile, state: StateOfTile) -> None:
         """Keep the state of a tile for the next step, if there is room."""

@@ -211,7 +211,7 @@ class UnionBound:
             stage1_level = level - stage2_level
         return AlphaSpending(
             stage1_level=stage1_level,
-            stage1_used=self.largest_attainable(stage1_level),
+            stage1_used=self.largest_attainable_pvalue(stage1_level),
             stage2_level=stage2_level,
         )
 
@@ -225,28 +225,29 @@ class UnionBound:
         log10_p = self._curve() + self._log10_factor(0)
         return int(np.searchsorted(log10_p, log10(stage1_level), side="right")) - 1
 
-    def largest_attainable(self, stage1_level: float) -> float:
-        """The largest p-value of stage 1 that is at most its level: what stage 1 can spend of it.
+    def largest_attainable_pvalue(self, stage1_level: float) -> float:
+        """The largest possible p-value of stage 1 that is at most its level; 0 if there is none.
 
-        Stage 1 is the union bound, whose p-values are discrete. They differ in the numbers of
-        features and errors, as far as these were not fixed beforehand: `preregistered` is the
-        number of features, `errors` that of errors, and None means that it was not fixed.
+        Stage 1 convinces if its p-value, the union bound, is at most `stage1_level`. The p-value
+        depends on two whole numbers, the features and the errors of a rule, so that only certain
+        values are possible. The largest one up to the level is what stage 1 uses of the level.
 
-        The result is 0 if all p-values are above the level. It is the level itself, which is always
-        safe, if the largest p-value below the level is not known.
+        Each of the two numbers may have been fixed before looking at the labels: `preregistered` is
+        the number of features, and `errors` that of errors. They are None if not fixed. If neither
+        is fixed, the level itself is returned, which is never too small.
         """
         if self.uninformative:
             # Every p-value is 1.
             return 0.0
         if self.preregistered is not None:
-            # The features are fixed: p-values differ in the number of errors.
+            # The features are fixed.
             return self._largest_attainable_by_errors(self.preregistered, stage1_level)
         if self.errors is None:
-            # Features are chosen and errors are counted after looking: there is a p-value for every
-            # combination of the two numbers, and the largest below the level is not searched for.
+            # Neither number is fixed: there is a p-value for every combination of the two, and the
+            # largest one up to the level is not searched for.
             return stage1_level
-        # The errors are fixed: p-values rise with the number of features. So the largest below the
-        # level is that of the most features that convince.
+        # Only the errors are fixed. The p-value rises with the number of features, so that the
+        # largest one up to the level is that of the most features that convince.
         most_features = self.largest_convincing(stage1_level)
         if most_features <= 0:
             return 0.0

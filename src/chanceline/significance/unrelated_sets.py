@@ -123,29 +123,33 @@ class NoiseSets:
     def _log_expected_splits(self, size: int) -> float:
         """ln of the expected number of labellings near the observed one that one set separates.
 
-        A labelling is near if it differs from the observed one in at most e labels. The expected
-        number is a sum over the number k of positives in a labelling:
+        A set of features separates a labelling if a linear rule on them makes no errors on it. A
+        labelling is near the observed one if it differs in at most e labels (`errors`). The
+        expected number is a sum over the number k of positives in a labelling:
 
             Σ_k (number of near labellings with k) · (probability that one of them is separated).
-
-        Without a threshold the probability is the same for every k, by Cover's theorem.
 
         Parameters
         ----------
         size : number of features in the set.
         """
         if not self.intercept:
-            # Cover's count of labellings that are separated, divided by all 2^P labellings.
-            log_probability = log_cover(self.n_samples, size) - self.n_samples * LOG2
-            return log_probability + log_hamming_ball(self.n_samples, self.errors)
+            # For rules without a threshold, the probability does not depend on k: of all 2^P
+            # labellings of P points in general position, the same number is separated (Cover).
+            log_separated_labellings = log_cover(self.n_samples, size)
+            log_all_labellings = self.n_samples * LOG2
+            log_probability = log_separated_labellings - log_all_labellings
+            log_near_labellings = log_hamming_ball(self.n_samples, self.errors)  # of every k
+            return log_probability + log_near_labellings
 
         # Every k that occurs, and ln of the number of near labellings with k positives: (class
         # sizes,) each.
-        class_sizes, log_near_labellings = self._log_near_labellings()
+        class_sizes, log_near_labellings_of_size = self._log_near_labellings()
         log_probabilities = [
             _log_separable(self.n_samples, class_size, size) for class_size in class_sizes.tolist()
         ]
-        return float(logsumexp(log_near_labellings + np.array(log_probabilities)))
+        log_terms = log_near_labellings_of_size + np.array(log_probabilities)
+        return float(logsumexp(log_terms))
 
     def _log_near_labellings(self) -> tuple[Ints, Floats]:
         """How many labellings with k positives differ from the observed one in at most e labels.

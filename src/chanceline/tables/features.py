@@ -89,12 +89,12 @@ def sort_columns(table: pd.DataFrame, settings: TableSettings) -> ColumnKinds:
     text = table.loc[:, ~is_numeric]
     parsed_cells = read_cells(text.to_numpy(dtype=object), settings.na)
     cells = _decide_truth_values(parsed_cells)  # TRUE is a number in some columns, else a word
-    holds_words = _hold_words(cells)  # (columns of text,)
+    is_text = _is_text_column(cells)  # (columns of text,)
     return ColumnKinds(
         numeric=table.loc[:, is_numeric].astype(np.float64),
-        words=text.loc[:, holds_words],
-        numbers_as_text=text.loc[:, ~holds_words],
-        cells=cells.of_columns(~holds_words),
+        words=text.loc[:, is_text],
+        numbers_as_text=text.loc[:, ~is_text],
+        cells=cells.of_columns(~is_text),
     )
 
 
@@ -160,19 +160,21 @@ def _is_wordlike(cells: Cells) -> NDArray[np.bool_]:
     return cells.are(CellKind.ALMOST_NUMBER) | cells.are(CellKind.WORD)
 
 
-def _hold_words(cells: Cells) -> NDArray[np.bool_]:
-    """Which columns are text, and not numbers, of shape (columns,).
+def _is_text_column(cells: Cells) -> NDArray[np.bool_]:
+    """Whether a column is text, and not numbers, of shape (columns,).
 
     A column is text if no cell is numeric: a number, almost a number (`1,234`), or a value beyond a
     written limit (`<0.5`). It is also text if some cells are words, and most filled cells are words
     or almost numbers.
     """
-    # The number of a cell beyond a limit is the limit; it is not finite if none is written.
+    is_number = cells.are(CellKind.NUMBER)
+    is_almost_number = cells.are(CellKind.ALMOST_NUMBER)
+    # `<0.5` has the number 0.5. A limit without a number (`<LOD`), a word or a gap has NaN.
     has_finite_number = np.isfinite(cells.numbers)
-    is_numeric = cells.are(CellKind.NUMBER) | cells.are(CellKind.ALMOST_NUMBER) | has_finite_number
+    is_numeric = is_number | is_almost_number | has_finite_number  # (samples, columns)
     has_no_number = ~is_numeric.any(axis=0)
 
-    n_wordlike = _is_wordlike(cells).sum(axis=0)
+    n_wordlike = _is_wordlike(cells).sum(axis=0)  # words, and what is almost a number
     n_filled = (~cells.are(CellKind.GAP)).sum(axis=0)
     has_words = cells.are(CellKind.WORD).any(axis=0)
     has_mostly_words = has_words & (2 * n_wordlike > n_filled)

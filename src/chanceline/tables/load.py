@@ -169,7 +169,7 @@ def _look_for_traces(
     """Warn of traces of how the table was made that may tell the classes apart.
 
     They are batches that are associated with the classes, and gaps that were filled class by class
-    before the table was written.
+    before the table was written. Rows that were left out because of gaps do not count.
 
     Parameters
     ----------
@@ -179,23 +179,26 @@ def _look_for_traces(
     named_columns : the columns that the settings name: the label, blocks, groups, covariates and
         so on.
     """
-    # Rows of a group (a subject) are not independent, so that only its first kept row counts. There
-    # is one mask for all samples, and one for the kept rows.
-    kept_rows = complete.kept_rows  # (samples,)
-    is_counted = first_of_each_kept_group(named_columns.groups, kept_rows)  # (samples,)
-    is_counted_of_kept = is_counted[kept_rows]  # (kept rows,)
+    # The kept rows of labels and columns, as in `complete.features`.
+    is_kept = complete.kept_rows  # (samples,)
+    kept_labels = labels[is_kept]
+    kept_text = reading.sample_columns.text.loc[is_kept]
+    kept_columns_allowed_for = [column.loc[is_kept] for column in named_columns.allowed_for]
+
+    # Batches. Rows of a group (a subject) are not independent: only the first one counts.
+    is_first_of_group = first_of_each_kept_group(named_columns.groups, is_kept)[is_kept]
     batch_findings = warn_of_batches(
-        text=reading.sample_columns.text.loc[is_counted],
-        features=complete.features.loc[is_counted_of_kept],
-        labels=labels[is_counted],
-        allowed_for=[column.loc[is_counted] for column in named_columns.allowed_for],
+        text=kept_text.loc[is_first_of_group],
+        features=complete.features.loc[is_first_of_group],
+        labels=kept_labels[is_first_of_group],
+        allowed_for=[column.loc[is_first_of_group] for column in kept_columns_allowed_for],
     )
 
-    # Traces of filled gaps are looked for in all kept rows, but only in columns that had no gap in
-    # the file: gaps that were filled while reading it were filled without the labels.
-    had_no_gap = np.isfinite(reading.features.to_numpy()).all(axis=0)  # (features,)
-    features_as_written = reading.features.loc[kept_rows, had_no_gap]
+    # Filled gaps. Look only at columns that had no gap in the file: gaps that were filled while
+    # reading it were filled without the labels.
+    had_no_gap = np.isfinite(reading.features.to_numpy()).all(axis=0)  # (features,), of all rows
+    features_as_written = reading.features.loc[is_kept, had_no_gap]
     fill_findings = warn_of_class_fills(
-        features_as_written.to_numpy(), labels[kept_rows], features_as_written.columns
+        features_as_written.to_numpy(), kept_labels, features_as_written.columns
     )
     return [*batch_findings, *fill_findings]

@@ -153,10 +153,10 @@ def _attach_by_name(
     sample_names = pd.Index(ids)
 
     # Samples that the second file does not have.
-    is_described = sample_names.isin(rows_by_name.index)  # (samples,)
+    is_in_second_file = sample_names.isin(rows_by_name.index)  # (samples,)
     findings = []
-    if not is_described.all():
-        absent_names = sample_names[~is_described]
+    if not is_in_second_file.all():
+        absent_names = sample_names[~is_in_second_file]
         problem = (
             f"{plural(len(absent_names), 'sample')} of the table not found in column "
             f"{rows_by_name.index.name!r} of {file} ({quoted(absent_names, 3)})"
@@ -164,19 +164,32 @@ def _attach_by_name(
         if settings.missing != "rows":
             raise InputError(f"{problem}; add them there, or leave them out with missing='rows'.")
         findings.append(Finding.warning(f"{problem}: left out."))
-        table = table.with_rows(is_described)
+        table = table.with_rows(is_in_second_file)
+        sample_names = sample_names[is_in_second_file]
 
-    # The rows of the second file, in the order of the table's rows. They also get the index of the
-    # table in place of the names, so that the two can be put side by side.
-    new_descriptions = rows_by_name.loc[sample_names[is_described]]
-    new_descriptions = new_descriptions.set_index(table.values.index)
-    # Descriptions that the table had before (a file of genotypes has some) are kept, unless the
-    # second file has a column of the same name.
-    kept_names = [
-        name for name in table.descriptions.columns if name not in new_descriptions.columns
-    ]
-    descriptions = pd.concat([new_descriptions, table.descriptions[kept_names]], axis=1)
-    return replace(table, descriptions=descriptions), findings
+    # One row of the second file for each sample of the table, in the table's order.
+    rows_of_samples = rows_by_name.loc[sample_names]
+    return _with_more_descriptions(table, rows_of_samples), findings
+
+
+def _with_more_descriptions(table: RawTable, rows_of_samples: pd.DataFrame) -> RawTable:
+    """The table with more columns that describe its samples.
+
+    Descriptions that the table had before (a file of genotypes has some) are kept, unless one of
+    the new columns has the same name.
+
+    Parameters
+    ----------
+    table : the table.
+    rows_of_samples : the new columns, (samples, columns), in the order of the table's samples.
+    """
+    # pandas joins by index: give the new rows the index of the table.
+    new_descriptions = rows_of_samples.set_index(table.values.index)
+    new_names = new_descriptions.columns
+    kept_names = [name for name in table.descriptions.columns if name not in new_names]
+    kept_descriptions = table.descriptions[kept_names]
+    descriptions = pd.concat([new_descriptions, kept_descriptions], axis=1)
+    return replace(table, descriptions=descriptions)
 
 
 def _rows_by_name(columns: pd.DataFrame, file: str, settings: TableSettings) -> pd.DataFrame:

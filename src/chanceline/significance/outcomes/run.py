@@ -176,15 +176,21 @@ def make_outcome_plan(
     if table.undeclared:
         raise InputError(table.undeclared)
     refuse_settings_of_two_classes(features, settings)
+
+    # The outcome of each sample, what the user declared about the samples, and the design that
+    # follows from the two: which samples may exchange outcomes in a permutation.
     outcome = outcome_of_table(table)
     declared = DeclaredRoles(
         blocks=table.blocks, groups=table.groups, pairs=table.pairs, covariates=table.covariates
     )
     design = make_score_design(outcome, declared)
 
+    # The features, and findings: what the report should say about the table.
     usable_features = _usable_features(table, features)
-    # Findings: what the report should say about the table.
-    table = with_outcome_findings(table, outcome, design, has_all_candidates=features is None)
+    all_features_are_tested = features is None
+    table = with_outcome_findings(
+        table, outcome, design, has_all_candidates=all_features_are_tested
+    )
     columns = make_path_columns(table.X, design, intercept=True, features=usable_features)
 
     # The largest number of features that the stepwise path takes. With an intercept and
@@ -323,10 +329,11 @@ def make_rule_parts(plan: OutcomePlan) -> RuleParts:
     together) to cross-validate.
     """
     samples = samples_for_rule(plan)
-    if len(np.unique(samples.unit_of_sample)) < MIN_UNITS_TO_VALIDATE:
+    n_units = len(np.unique(samples.unit_of_sample))
+    if n_units < MIN_UNITS_TO_VALIDATE:
         return RuleParts()
 
-    # The rule itself.
+    # The rule itself, as a function of numbers.
     seed = plan.settings.seed
     all_samples = np.ones(len(samples.X), dtype=bool)
     score_rule = train_score_rule(
@@ -341,11 +348,14 @@ def make_rule_parts(plan: OutcomePlan) -> RuleParts:
     n_jobs = plan.settings.n_jobs if samples.X.size >= MIN_SIZE_FOR_PROCESSES else 1
     held_out = hold_out_predictions(samples, seed, n_jobs=n_jobs)
 
-    # To predict new samples: blocks and covariates by the names that users give them.
+    # To use the rule on new samples, blocks and covariates must be found by the names that the user
+    # gave them. `roles` says which of them the rule takes. `strata` says, for each numbered block
+    # of the design, which named block and which categories of covariates it stands for.
     roles = roles_of_design(plan.design, plan.declared, block_column(plan.table))
     strata = strata_of_design(roles, plan.declared, plan.design.block_of_sample)
+    named_rule = make_outcome_rule(score_rule, samples, plan.table.feature_names, roles, strata)
     return RuleParts(
-        rule=make_outcome_rule(score_rule, samples, plan.table.feature_names, roles, strata),
+        rule=named_rule,
         expected=plan.outcome.expectation(held_out),
         held_out=held_out,
     )

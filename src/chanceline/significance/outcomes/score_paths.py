@@ -78,8 +78,8 @@ def follow_score_paths(columns: PathColumns, scores: Floats, n_steps: int) -> Fo
     target = make_score_target(columns, scores)
     state = start_score_path(columns.coordinates, target.coordinates, n_steps)
 
-    # Spread and pairs need the products of the columns with the scores themselves. These are in
-    # `state.products` only before the first step: later ones are products with the residual.
+    # Before the first step, `state.products` are the products of the columns with the scores
+    # themselves, which spread and pairs need. The steps overwrite them.
     spread = _score_spread(state.products, target)
     best_pairs = find_best_pairs(
         columns.pairs,
@@ -88,17 +88,8 @@ def follow_score_paths(columns: PathColumns, scores: Floats, n_steps: int) -> Fo
         scale=target.scale,
     )
 
-    # The forward path. A path ends where no column has anything left outside the chosen span.
+    losses, feature_of_step = _take_all_steps(state, target, columns.feature_of_column, n_steps)
     n_permutations = len(scores)
-    losses = np.empty((n_permutations, n_steps))
-    feature_of_step = np.full((n_permutations, n_steps), NO_FEATURE, dtype=np.int64)
-    for step in range(n_steps):
-        # This changes `state` in place, among others its residual.
-        best_columns, is_taken = state.take_next_column()  # (permutations,) each
-        taken_columns = best_columns[is_taken]
-        feature_of_step[is_taken, step] = columns.feature_of_column[taken_columns]
-        losses[:, step] = target.loss(state.residual)
-
     no_pairs = np.full((n_permutations, 2), NO_FEATURE, dtype=np.int64)
     paths = FollowedPaths(
         losses=losses,
@@ -112,6 +103,35 @@ def follow_score_paths(columns: PathColumns, scores: Floats, n_steps: int) -> Fo
     if n_steps > 1 and best_pairs is not None:
         return _with_better_score_pairs(paths, best_pairs, columns.feature_of_column)
     return paths
+
+
+def _take_all_steps(
+    state: ScorePathState, target: ScoreTarget, feature_of_column: Ints, n_steps: int
+) -> tuple[Floats, Ints]:
+    """Run the forward paths of all permutations, which changes `state` in place.
+
+    Parameters
+    ----------
+    state : of the paths before their first step.
+    target : the scores that the columns explain.
+    feature_of_column : (columns,) the feature in each column.
+    n_steps : number of steps.
+
+    Returns
+    -------
+    losses : (permutations, steps) the share of the scores' squares that is left after each step.
+    feature_of_step : (permutations, steps) the feature taken at each step; `NO_FEATURE` from where
+        a path has ended, because no column has a part outside the span of the columns taken.
+    """
+    n_permutations = len(state.residual)
+    losses = np.empty((n_permutations, n_steps))
+    feature_of_step = np.full((n_permutations, n_steps), NO_FEATURE, dtype=np.int64)
+    for step in range(n_steps):
+        best_columns, is_taken = state.take_next_column()  # (permutations,) each
+        taken_columns = best_columns[is_taken]
+        feature_of_step[is_taken, step] = feature_of_column[taken_columns]
+        losses[:, step] = target.loss(state.residual)
+    return losses, feature_of_step
 
 
 def make_score_target(columns: PathColumns, scores: Floats) -> ScoreTarget:

@@ -76,14 +76,14 @@ class ContrastDesign(ScoreDesign):
 def restricted_exchange(donors: Ints, members: Ints, block_of_member: Ints) -> Ints:
     """Derive a permutation of some units, the members, from a permutation of all units.
 
-    A permutation is given as a list of donors: each unit gets the outcome of its donor. Here the
-    donors that are no members are removed from the list. In each block, the remaining donors go to
-    the block's members one after the other. So the permutation of the members is uniform within
-    blocks if that of all units is.
+    A permutation is a list of donors: each unit gets the outcome of its donor. The list is first
+    reduced to the donors that are members. Then, in each block, the donors left in the list go to
+    the block's members in order: the first donor to the first member, and so on. So the permutation
+    of the members is uniform within blocks if that of all units is.
 
-    Example with one block: the donors of the units 0 … 3 are 2, 0, 3, 1. The members are the units
-    0, 1, 3, and have the numbers 0, 1, 2. Without unit 2 the list of donors is 0, 3, 1; as numbers
-    of members it is 0, 2, 1, which is the result.
+    Example with one block: the members are the units 0, 1, 3 of the units 0 … 3, and the donors of
+    all units are 2, 0, 3, 1. The donors that are members are 0, 3, 1; counted among the members,
+    they are 0, 2, 1. This is the result.
 
     Parameters
     ----------
@@ -95,19 +95,21 @@ def restricted_exchange(donors: Ints, members: Ints, block_of_member: Ints) -> I
     -------
     (members,) the donor of each member, as a number 0, 1, … among the members.
     """
-    # The list of donors by their numbers among the members, without donors that are no members.
+    # Reduce the list to members, and turn numbers among all units into numbers among the members.
+    # (In the example, the two steps give NO_MEMBER, 0, 2, 1 and then 0, 2, 1.)
     member_of_unit = np.full(len(donors), NO_MEMBER)
     member_of_unit[members] = np.arange(len(members))
-    member_of_donor = member_of_unit[donors]  # in the example NO_MEMBER, 0, 2, 1
-    donor_members = member_of_donor[member_of_donor != NO_MEMBER]  # 0, 2, 1
+    member_of_donor = member_of_unit[donors]
+    donor_members = member_of_donor[member_of_donor != NO_MEMBER]  # every member, once
 
-    # Every member is a receiver, and a donor once. Sort receivers and donors by block; stable sorts
-    # keep their order within blocks. Then both have members of the same block at every position,
-    # and each receiver gets the donor at its position.
-    receivers_by_block = np.argsort(block_of_member, kind="stable")
+    # Go through the donors block by block, in each block in the order of the list.
     block_of_donor = block_of_member[donor_members]
-    order_by_block = np.argsort(block_of_donor, kind="stable")
-    donors_by_block = donor_members[order_by_block]
+    donor_order = np.argsort(block_of_donor, kind="stable")
+    donors_by_block = donor_members[donor_order]
+
+    # Go through the members, who receive, block by block in the same way. As every member is a
+    # donor once, a block has as many donors as receivers, so that the two lists match.
+    receivers_by_block = np.argsort(block_of_member, kind="stable")
     donor_of_member = np.empty(len(members), dtype=np.int64)
     donor_of_member[receivers_by_block] = donors_by_block
     return donor_of_member
@@ -116,10 +118,12 @@ def restricted_exchange(donors: Ints, members: Ints, block_of_member: Ints) -> I
 def contrast_design(design: ScoreDesign, contrast: Contrast) -> ContrastDesign | None:
     """How to permute the two sides of one contrast, such as class A against class B.
 
+    Units are exchanged within blocks. A unit is a sample, or a group of samples that share one
+    outcome. The members are the units of the two sides; they are numbered anew, 0, 1, …
+
     Parameters
     ----------
-    design : how the whole outcome is permuted, without covariates to regress on. Its units are
-        samples, or groups of samples with one outcome.
+    design : how the whole outcome is permuted, without covariates to regress on.
     contrast : its signs are 1 and −1 for the samples of the two sides, 0 for all others; they are
         the same in all samples of a unit.
 
@@ -127,25 +131,31 @@ def contrast_design(design: ScoreDesign, contrast: Contrast) -> ContrastDesign |
     -------
     The design; None if no block has units of both sides, so that nothing can be exchanged.
     """
-    # The members are the units of the two sides. Their blocks are numbered 0, 1, … without gaps.
     # All samples of a unit have the same sign: the first one tells it.
-    _, sample_of_unit = np.unique(design.unit_of_sample, return_index=True)
-    sign_of_unit = contrast.signs[sample_of_unit]
-    members = np.flatnonzero(sign_of_unit)
-    block_of_member = np.unique(design.block_of_unit[members], return_inverse=True)[1]
+    _, first_sample_of_unit = np.unique(design.unit_of_sample, return_index=True)
+    sign_of_unit = contrast.signs[first_sample_of_unit]  # (all units,)
 
-    # The scores to permute: the signs ±1, centred within blocks. They are 0 in a block of one side.
-    signs = sign_of_unit[members].astype(float)
+    # The members, their signs, and their blocks, which are numbered anew without gaps.
+    members = np.flatnonzero(sign_of_unit)  # numbers among all units, ascending
+    sign_of_member = sign_of_unit[members].astype(float)
+    old_block_of_member = design.block_of_unit[members]
+    block_of_member = np.unique(old_block_of_member, return_inverse=True)[1]
+
+    # The scores to permute: the signs, less their mean in the block. In a block with members of one
+    # side only, they are all 0.
     block_sizes = np.bincount(block_of_member)
-    block_means = np.bincount(block_of_member, weights=signs) / block_sizes
-    centred_signs = signs - block_means[block_of_member]
+    block_means = np.bincount(block_of_member, weights=sign_of_member) / block_sizes
+    centred_signs = sign_of_member - block_means[block_of_member]
     if np.abs(centred_signs).max() == 0:
         return None
 
-    # The unit of each sample, as a number among the members.
-    samples = samples_of_contrast(contrast)
-    member_of_sample = np.searchsorted(members, design.unit_of_sample[samples])
+    # The member to which each sample of the two sides belongs. `members` is sorted and contains the
+    # unit of each of these samples, so that `searchsorted` gives the unit's place in it.
+    is_in_contrast = samples_of_contrast(contrast)
+    unit_of_sample = design.unit_of_sample[is_in_contrast]
+    member_of_sample = np.searchsorted(members, unit_of_sample)
     return ContrastDesign(
+        # In this design, the units are the members alone.
         unit_scores=orthonormal_columns(centred_signs[:, None]),
         unit_of_sample=member_of_sample,
         block_of_unit=block_of_member.astype(np.int64),

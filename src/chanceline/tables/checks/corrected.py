@@ -34,9 +34,11 @@ def warn_of_corrected_batches(X: AnyTable, y: Floats) -> list[Finding]:
     the labels.
 
     Such a correction regresses every feature on batches and labels, and subtracts the part of the
-    batches. It leaves a trace: some combinations of rows (weighted sums of them) hardly vary over
-    the features, one fewer than there were batches. If the labels were used, the weight of a row
-    depends on its class, and not on its batch alone.
+    batches. If a corrected feature were regressed in the same way again, its part of the batches
+    would be 0. That is one linear equation in its samples for each difference between two batches,
+    and b batches have b − 1 independent differences. So some combinations of rows (weighted sums of
+    them) hardly vary over the features, one fewer than there were batches. If the labels were used,
+    the weight of a row depends on its class, and not on its batch alone.
 
     Parameters
     ----------

@@ -135,13 +135,13 @@ def _smaller_fisher_tails(counts: MarkCounts, is_positive: Bools) -> Floats:
     n_positives = int(is_positive.sum())
     pairs_of_columns = np.column_stack([counts.of_columns, counts.of_positives])
     pairs = np.unique(pairs_of_columns, axis=0)
-    n_marks = pairs[:, 0]
-    n_marks_of_positives = pairs[:, 1]
+    n_marked = pairs[:, 0]
+    n_marked_positives = pairs[:, 1]  # marked cells in positive rows
 
-    # If labels are shuffled, the number of marks in positive rows is hypergeometric. These are its
-    # probabilities to be at most, and at least, the observed number.
-    lower_tails = hypergeom.cdf(n_marks_of_positives, n_samples, n_positives, n_marks)
-    upper_tails = hypergeom.sf(n_marks_of_positives - 1, n_samples, n_positives, n_marks)
+    # If labels are shuffled, the number of marked cells in positive rows is hypergeometric. These
+    # are the probabilities that it is at most, and at least, the observed number.
+    lower_tails = hypergeom.cdf(n_marked_positives, n_samples, n_positives, n_marked)
+    upper_tails = hypergeom.sf(n_marked_positives - 1, n_samples, n_positives, n_marked)
     return np.minimum(lower_tails, upper_tails)
 
 

@@ -202,9 +202,14 @@ def find_suspect_values(column: pd.Series, labels: Floats, place: str = "") -> S
     largest_chance = _largest_chance_of_values(name, values, sizes)
     if largest_chance is None or design.log_chance > np.log(largest_chance):
         return None
-    place = place or f"column {name!r}"
-    observed = f"{place} has {len(values)} values"
-    return Suspect(name=name, setting=name, observed=observed, design=design)
+    place_in_words = place or f"column {name!r}"
+    observed = f"{place_in_words} has {len(values)} values"
+    return Suspect(
+        name=name,
+        setting=name,  # how to declare the column: by its name
+        observed=observed,
+        design=design,
+    )
 
 
 def _largest_chance_of_values(

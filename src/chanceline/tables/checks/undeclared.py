@@ -26,7 +26,8 @@ def find_undeclared(
     labels : ±1 of shape (samples,).
     named_columns : the columns that the settings name: the label, blocks, groups, covariates and
         so on.
-    groups_setting : the setting that declared groups; None if there are none.
+    groups_setting : the setting that declared groups, which is proposed in a changed form if the
+        groups are suspect; None if no groups were declared.
     """
     if Role.PAIRS in named_columns.roles:
         return None  # the user has said which rows belong together
@@ -38,7 +39,8 @@ def find_undeclared(
             return None
         return find_suspect_groups(groups, labels, groups_setting or "")
 
-    # The user has explained these columns: what divides the rows like one of them is no suspect.
+    # The settings tell what these columns are. A column that groups the rows as one of them is no
+    # suspect, either.
     explained_columns = [
         named_columns.label,
         *named_columns.independent,
@@ -49,10 +51,10 @@ def find_undeclared(
         return suspect
 
     # A column that is left out as a feature may still hold the subjects.
-    dropped = _dropped_columns(named_columns)
-    if dropped is None:
+    dropped_columns = _dropped_columns(named_columns)
+    if dropped_columns is None:
         return None
-    return find_suspect(dropped, labels, explained_columns)
+    return find_suspect(dropped_columns, labels, explained_columns)
 
 
 def _dropped_columns(named_columns: NamedColumns) -> SampleColumns | None:

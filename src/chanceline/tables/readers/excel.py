@@ -68,7 +68,8 @@ def _read_sheet(raw: bytes, name: str, settings: TableSettings) -> pd.DataFrame:
             sheet = settings.sheet or sheets[0]
             if sheet not in sheets:
                 raise InputError(f"{name} has no sheet {sheet!r}; it has {quoted(sheets)}.")
-            # The path of the sheet within the workbook, which openpyxl gives only privately.
+            # The path of the sheet's file within the workbook, a zip archive. openpyxl has it only
+            # in a private attribute.
             sheet_path = book.book[sheet]._worksheet_path
             _refuse_far_cells(raw, sheet_path, f"sheet {sheet!r} of {name}")
             cells = pd.read_excel(

@@ -80,9 +80,11 @@ def _join_lines(upper_line: list[str], lower_line: list[str]) -> list[str]:
 def looks_like_sample(names: Sequence[str], body: pd.DataFrame) -> bool:
     """Whether the first line of a file seems to be a sample, and not a header with names.
 
-    It must have numbers above at least half of the columns of numbers, and these must not just
-    count the columns (1, 2, 3). Besides, one of these must hold: the line has no words, a number
-    occurs twice, a number has a fraction, or a word also occurs in the column below it.
+    Two conditions must hold. At least half of the columns of numbers have a number in the first
+    line, too; and these numbers do not just count the columns (1, 2, 3 or 7, 8, 9).
+
+    Besides, there must be a sign that the line holds values: it has no words, a number occurs
+    twice, a number has a fraction, or a word also occurs in the column below it.
 
     Parameters
     ----------
@@ -91,14 +93,17 @@ def looks_like_sample(names: Sequence[str], body: pd.DataFrame) -> bool:
     """
     # The numbers in the line that stand above columns of numbers.
     is_numeric = numeric_columns(body)
-    names_above_numbers = [names[j].strip() for j in np.flatnonzero(is_numeric).tolist()]
+    numeric_positions = np.flatnonzero(is_numeric).tolist()
+    names_above_numbers = [names[j].strip() for j in numeric_positions]
     number_texts = [name for name in names_above_numbers if is_number(name)]
     numbers = [float(text) for text in number_texts]
+
+    # The two conditions.
     most_are_names = 2 * len(numbers) < len(names_above_numbers)
     if not numbers or most_are_names:
         return False
-    steps = np.diff(numbers)
-    count_the_columns = len(numbers) > 1 and np.all(steps == 1)
+    differences = np.diff(numbers)
+    count_the_columns = len(numbers) > 1 and np.all(differences == 1)
     if count_the_columns:
         return False
 
@@ -108,10 +113,11 @@ def looks_like_sample(names: Sequence[str], body: pd.DataFrame) -> bool:
     have_fractions = not all(number.is_integer() for number in numbers)
     if not has_words or are_repeated or have_fractions:
         return True
+
     # Words beside different whole numbers may be a header, as genes may have numbers as names. But
     # if a word also occurs in the column below it, it is a value and no name.
-    text_columns = np.flatnonzero(~is_numeric).tolist()
-    return any(_is_word_of_column(names[j], body.iloc[:, j]) for j in text_columns)
+    text_positions = np.flatnonzero(~is_numeric).tolist()
+    return any(_is_word_of_column(names[j], body.iloc[:, j]) for j in text_positions)
 
 
 def _is_word(name: str) -> bool:
