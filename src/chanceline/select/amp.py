@@ -32,7 +32,7 @@ SPARE_NATS = 40.0  # beyond the evidence, where a probability is 0 or 1 to a dou
 SMALLEST_VARIANCE = 1e-10  # of the margins, against a division by zero
 START_WIDTH = 0.01  # means of the weights start in ± this, small against 1
 SLOWLY_FROM = 600  # samples from which the slow pace pays: below, swaps get as far from either
-UNLIMITED_TRIES = 10**9  # the budget ends the search
+UNLIMITED_FAILURES = 10**9  # the budget ends the search
 FIRST_SHRINK = 0.97  # the first K tried, as a share of the variables known to suffice
 
 
@@ -163,21 +163,30 @@ def slab_moments(field: Floats, variance: float, nonnegative: NDArray[np.bool_])
 def sample_messages(
     columns: NDArray[np.float32], mean: Floats, variance: Floats, previous_response: Floats
 ) -> SampleMessages:
-    """Compute the message of all samples to each weight w, exp(field·w − ½ curvature·w²).
+    """Compute what all samples together say about each weight w, as a Gaussian factor of w.
 
-    Every sample demands that its margin wᵀA/√N is positive. The response of a sample is how fast
-    ln P(margin > 0) rises with the mean of the margin, under the present beliefs on the weights.
+    This is one half of a step of approximate message passing (AMP). Every sample demands that its
+    margin wᵀA/√N is positive. The log likelihood of this demand, as a function of one weight, is
+    approximated by field·w − ½ curvature·w². With the present means m and variances v of the
+    weights,
+
+        V         = Σ_i v_i / N                        variance of every margin
+        ω         = mᵀA/√N − V · previous_response     mean of each margin, (samples,)
+        response  = d ln P(margin > 0) / dω            (samples,)
+        curvature = −Σ_samples (d response / dω) / N   one number for all weights
+        field     = curvature · m + A · response / √N  (N,)
+
+    The term V · previous_response, Onsager's correction, removes the influence that a sample itself
+    had on the means m.
 
     columns : (N, samples) the table A, in single precision; every feature has mean square 1.
-    mean, variance : (N,) means m and variances v of the weights, as believed.
+    mean, variance : (N,) m and v.
     previous_response : (samples,) the responses of the step before.
     """
     n_columns = columns.shape[0]
     sqrt_N = math.sqrt(n_columns)
 
-    # Under the beliefs the margins are Gaussian. Their variance V = Σ_i v_i / N is the same for all
-    # samples. Their means are ω = mᵀA/√N − V · previous response. The last term, Onsager's
-    # correction, removes the influence that a sample itself had on the means m.
+    # V and ω. A variance of zero would be divided by below.
     margin_variance = max(variance.sum() / n_columns, SMALLEST_VARIANCE)
     uncorrected_mean = mean.astype(np.float32) @ columns / sqrt_N
     margin_mean = uncorrected_mean - margin_variance * previous_response
@@ -187,11 +196,13 @@ def sample_messages(
     margin_deviation = math.sqrt(margin_variance)
     response = inverse_mills(margin_mean / margin_deviation) / margin_deviation
 
-    # The curvature: how fast the responses fall with ω, −Σ d response/dω / N. And the field:
-    # curvature · m + A · response / √N.
-    summed_fall = summed_fall_of_responses(response, margin_mean, margin_variance)
-    curvature = max(summed_fall / n_columns, 0.0)
-    field = curvature * mean + columns @ response.astype(np.float32) / sqrt_N
+    # The curvature, which is never negative but for rounding.
+    negative_derivatives = summed_fall_of_responses(response, margin_mean, margin_variance)
+    curvature = max(negative_derivatives / n_columns, 0.0)
+
+    # The field.
+    summed_pushes = columns @ response.astype(np.float32) / sqrt_N  # A · response / √N
+    field = curvature * mean + summed_pushes
     return SampleMessages(field=field, curvature=curvature, response=response)
 
 
@@ -236,7 +247,8 @@ def amp_steps(
     three parts:
 
     1. Messages. All samples together send each weight w a message, the Gaussian factor
-       exp(field·w − ½ curvature·w²).
+       exp(field·w − ½ curvature·w²): the field is how strongly they push w up (or down, if it is
+       negative), and the curvature how sharply they determine it.
     2. Reinforcement. The message is multiplied by the product from the step before, to the power
        s = 1 − reinforcement^t. So earlier messages count little at first (s ≈ 0), and later nearly
        in full (s → 1), which drives the beliefs towards certainty.
@@ -258,23 +270,23 @@ def amp_steps(
     variance = np.full(n_columns, count / n_columns)  # of each weight under the prior
     previous_response = np.zeros(n_samples)
 
-    # Field and curvature of the product of messages. The curvature is one number for all weights,
-    # as all columns have the same mean square.
-    summed_field = np.zeros(n_columns)
-    summed_curvature = 0.0
+    # Field and curvature of the product of this message and the earlier ones. The curvature is one
+    # number for all weights, as all columns have the same mean square.
+    product_field = np.zeros(n_columns)
+    product_curvature = 0.0
     for step in itertools.count(1):
-        # Part 1. The next step needs how strongly each sample has responded.
+        # Part 1. The next step needs the responses: how strongly each sample pushes its margin up.
         messages = sample_messages(columns, mean, variance, previous_response)
         previous_response = messages.response
 
         # Part 2. In a product of Gaussian factors the exponents are summed, and a power multiplies
         # the whole exponent: field and curvature alike.
         power_of_earlier = 1.0 - reinforcement**step
-        summed_field = messages.field + power_of_earlier * summed_field
-        summed_curvature = messages.curvature + power_of_earlier * summed_curvature
+        product_field = messages.field + power_of_earlier * product_field
+        product_curvature = messages.curvature + power_of_earlier * product_curvature
 
-        # Part 3.
-        new_beliefs = beliefs_from_messages(workspace, count, summed_field, summed_curvature)
+        # Part 3. `damped` mixes old and new values of the beliefs.
+        new_beliefs = beliefs_from_messages(workspace, count, product_field, product_curvature)
         if new_beliefs is None:
             return  # the evidence diverges
         variance = damped(variance, new_beliefs.variance)
@@ -285,31 +297,44 @@ def amp_steps(
 def beliefs_from_messages(
     workspace: Hinge, count: int, field: Floats, curvature: float
 ) -> Beliefs | None:
-    """Combine the samples' messages with the prior of the weights; None if the evidence diverges.
+    """Return mean, variance and evidence of each weight, given what the samples say about it.
 
-    The message to a weight w is exp(field·w − ½ curvature·w²). Under the prior w is either zero or
-    Gaussian of variance 1, and `count` weights are expected to be not zero.
+    This is Bayes' rule for each weight w. The likelihood, the message of all samples, is
+    exp(field·w − ½ curvature·w²). Under the prior w is either zero or Gaussian of variance 1, and
+    `count` weights are expected to be not zero. The evidence is the log likelihood ratio of "w is
+    not zero" against "w is zero".
 
-    workspace : of the table; gives the number of columns and the signs of their weights.
+    workspace : the table; gives the number of unpenalized columns and the signs of the weights.
+    count : number of weights that are expected to be not zero.
     field : (N,) one entry for each weight.
     curvature : the same for all weights.
+
+    Returns
+    -------
+    The `Beliefs`, arrays of shape (N,); None if the evidence diverges.
     """
-    # The beliefs given that a weight is not zero. The curvature 1 of the Gaussian prior adds to
-    # that of the message, and the variance is the reciprocal of the sum. The evidence that the
-    # weight is not zero, a log likelihood ratio, is ½ variance·field².
-    variance = 1.0 / (1.0 + curvature)
-    largest_evidence = (0.5 * variance * field**2).max()
+    # The Gaussian posterior of a weight that is not zero. The curvature 1 of the prior adds to that
+    # of the message, and the variance is the reciprocal of the sum.
+    variance_if_nonzero = 1.0 / (1.0 + curvature)
+
+    # Give up if the evidence ½ variance·field² diverges. (Of a weight that must not be negative
+    # the evidence is smaller.)
+    largest_evidence = (0.5 * variance_if_nonzero * field**2).max()
     if not largest_evidence < RUNAWAY_EVIDENCE:  # also true for NaN
         return None
-    if_nonzero = slab_moments(field, variance, workspace.data.nonnegative)
+
+    # Mean, second moment and evidence of weights that are not zero, with their signs respected.
+    if_nonzero = slab_moments(field, variance_if_nonzero, workspace.data.nonnegative)
+    evidence = if_nonzero.evidence
 
     # The beliefs in general: the moments of a nonzero weight, times the probability that the weight
     # is not zero. Unpenalized columns (the intercept), the last of the table, are never zero.
     n_variables = field.size - workspace.data.n_unpenalized
-    probability = probabilities_not_zero(if_nonzero.evidence, n_variables, count)
+    probability = probabilities_not_zero(evidence, n_variables, count)
     mean = probability * if_nonzero.mean
     second_moment = probability * if_nonzero.second_moment
-    return Beliefs(mean=mean, variance=second_moment - mean**2, evidence=if_nonzero.evidence)
+    variance = second_moment - mean**2
+    return Beliefs(mean=mean, variance=variance, evidence=evidence)
 
 
 def load_most_evident(workspace: Hinge, count: int, beliefs: Beliefs) -> None:
@@ -353,8 +378,12 @@ def pass_messages(workspace: Hinge, count: int, pace: Pace) -> Iterator[tuple[in
             yield n_steps, fit(workspace)
 
 
-def pass_down(
-    workspace: Hinge, n_variables: int, seed: int, tries: int, earlier_iterations: int = 0
+def shrink_by_message_passing(
+    workspace: Hinge,
+    n_known_to_separate: int,
+    seed: int,
+    max_failures: int,
+    earlier_iterations: int = 0,
 ) -> Iterator[Candidate | int]:
     """Search for smaller and smaller supports that separate, by message passing.
 
@@ -362,15 +391,15 @@ def pass_down(
     cheapest variables are removed as long as the others separate. After a failure the next goal is
     less ambitious.
 
-    Yields a candidate for every support that separates, and between them the number of iterations
-    spent, as a chance to interrupt.
+    The search is a generator, which the caller may leave at any time. It yields a candidate for
+    every support that separates, and between them the number of iterations spent.
 
     Parameters
     ----------
     workspace : table, support and weights (a `Hinge`); its support is changed.
-    n_variables : number of variables that are known to separate.
+    n_known_to_separate : number of variables that are known to separate.
     seed : of the random numbers.
-    tries : number of failures after which the search ends.
+    max_failures : number of failures after which the search ends.
     earlier_iterations : those of searches before this one, which are added to its own.
     """
     workspace.state.random[:] = random_state(seed)
@@ -378,21 +407,25 @@ def pass_down(
     pace = BRISK_PACE
     if n_samples >= SLOWLY_FROM:
         pace = SLOW_PACE
-    goal_share = FIRST_SHRINK  # the goal, as a share of `n_variables`
+
+    goal_share = FIRST_SHRINK  # the goal, as a share of `n_known_to_separate`
     iterations = earlier_iterations
-    failures = 0
-    while failures < tries and n_variables > 1:
-        goal = min(n_variables - 1, int(goal_share * n_variables))
+    n_failures = 0
+    while n_failures < max_failures and n_known_to_separate > 1:
+        # Pass messages, which yields iteration numbers. `n_steps` is None if `goal` variables were
+        # not made to separate.
+        goal = min(n_known_to_separate - 1, int(goal_share * n_known_to_separate))
         n_steps = yield from steps_to_separate(workspace, goal, pace, iterations)
+
         if n_steps is not None:
-            # Success. Removals count no iterations, and the next goal is the same share of fewer
-            # variables.
+            # Success. Remove variables, which yields candidates and counts no iterations. The next goal is
+            # the same share of the fewer variables that still separate.
             iterations += n_steps
-            n_variables = yield from thin_out(workspace, iterations)
+            n_known_to_separate = yield from thin_out(workspace, iterations)
         else:
-            # Failure. From now on goals are only half as far below `n_variables`.
+            # Failure. From now on goals are only half as far below the number known to separate.
             iterations += pace.max_steps
-            failures += 1
+            n_failures += 1
             goal_share = 1.0 - 0.5 * (1.0 - goal_share)
             yield iterations
 
@@ -437,26 +470,35 @@ def run_amp(problem: Problem, budget: int | None, seed: int) -> Iterator[Candida
     """Method `amp`: find a greedy support, and then smaller ones by message passing.
 
     The budget counts steps of message passing, and each variable that the greedy search adds counts
-    as one step too. Yields a candidate for every smaller support, and between them the number of
-    steps spent.
+    as one step too.
+
+    Yields first the candidate of the greedy search, even if it does not separate; then a candidate
+    for every smaller support, and between the candidates the number of steps spent (a plain int).
 
     problem : the patterns to separate.
     budget : largest number of steps, about; None for DEFAULT_MESSAGE_STEPS.
     seed : of the random numbers.
     """
-    workspace, separates = fit_greedily(problem)
-    n_added = workspace.n_selected
-    yield candidate_of(workspace, n_added)
-    if not separates:
-        return  # there is no separating support to start from
     max_steps = DEFAULT_MESSAGE_STEPS
     if budget is not None:
         max_steps = budget
 
+    # The greedy support.
+    workspace, separates = fit_greedily(problem)
+    n_greedy_steps = workspace.n_selected  # each step has added one variable
+    yield candidate_of(workspace, n_greedy_steps)
+    if not separates:
+        return  # message passing starts from a support that separates
+
     # Message passing is tried again and again, until the steps are used up.
-    for event in pass_down(
-        workspace, n_added, seed, tries=UNLIMITED_TRIES, earlier_iterations=n_added
-    ):
-        yield event
-        if iterations_of(event) >= max_steps:
+    events = shrink_by_message_passing(
+        workspace,
+        n_greedy_steps,
+        seed,
+        max_failures=UNLIMITED_FAILURES,
+        earlier_iterations=n_greedy_steps,
+    )
+    for candidate_or_steps in events:
+        yield candidate_or_steps
+        if iterations_of(candidate_or_steps) >= max_steps:
             return

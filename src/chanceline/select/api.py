@@ -156,6 +156,10 @@ def iter_search(  # noqa: PLR0913
 ) -> Iterator[SearchOutcome]:
     """Yield an outcome at every improvement of a search, and in the end the final one.
 
+    An improvement is a better rule or a new proof of how many variables are needed. Better means
+    fewer errors beyond those allowed, then fewer variables, then fewer errors; so the first
+    outcomes may have more errors than allowed.
+
     On the way outcomes have the weights that the method has found; the final outcome, which is what
     `search` returns, has those of the largest margin. Parameters are those of `search`.
 
@@ -180,24 +184,26 @@ def iter_search(  # noqa: PLR0913
 
     # Run the method until it ends or the target is reached. It yields events of three kinds: a
     # candidate (a rule), a lower bound (a proof of how many variables are needed), or the number of
-    # iterations so far, as a chance to interrupt. `record` keeps the best outcome so far, and
-    # `record.take` says whether an event has changed it.
+    # iterations so far, as a chance to interrupt. `record` keeps the best outcome so far;
+    # `record.update` returns whether an event has changed it.
     record = _SearchRecord(
         problem, method=method, seed=seed, max_errors=max_errors, names=column_names(X)
     )
     for event in run(problem, budget, seed, **options):
-        has_changed = record.take(event)
+        best_has_changed = record.update(event)
         best = record.best
         if best is None:
             continue  # there was no candidate yet
-        if has_changed:
+        if best_has_changed:
             yield best
+
         if progress is not None:
             progress(_iterations_so_far(event, best), best)
+
         has_few_errors = best.errors <= max_errors
-        reaches_target = target is not None and best.n_selected <= target
-        if has_few_errors and reaches_target:
-            break
+        has_few_variables = target is not None and best.n_selected <= target
+        if has_few_errors and has_few_variables:
+            break  # the target is reached
     yield record.final()
 
 
@@ -290,7 +296,7 @@ class _SearchRecord:
             return []
         return self.best.history
 
-    def take(self, event: Event) -> bool:
+    def update(self, event: Event) -> bool:
         """Process an event of the method; return whether `best` has changed.
 
         An event is a candidate, a proof, or the number of iterations, which changes nothing.
@@ -385,19 +391,24 @@ def _max_margin_rule(problem: Problem, candidate: Candidate) -> Rule:
     it is the smallest margin of those that the candidate's own weights classify correctly. If the
     search method has found a rule in exact arithmetic (`candidate.rule`) that makes fewer errors,
     that rule is returned instead.
+
+    candidate : its `support` are indices of features, (k,); its `weights`, (k,), and its
+        `constant`, the weight of the intercept, are those that the search has found.
     """
     support = candidate.support.astype(np.int64)
     n_weights = support.size + problem.n_unpenalized
     if n_weights == 0:
         return candidate_rule(problem, candidate)  # without weights there is only one rule
 
-    # The largest margin on all samples; else that on the samples that are correct now.
-    best_candidate = max_margin_candidate(problem, support, iterations=candidate.iterations)
-    rule = candidate_rule(problem, best_candidate)
-    if not rule.separates:
-        rule = widest_rule(problem, support, candidate.weights, candidate.constant)
+    # The largest margin of all samples.
+    refitted_candidate = max_margin_candidate(problem, support, iterations=candidate.iterations)
+    max_margin_rule = candidate_rule(problem, refitted_candidate)
 
-    exact_rule = candidate.rule
-    if exact_rule is not None and exact_rule.errors < rule.errors:
-        return exact_rule
-    return rule
+    # If that fails: the largest margin of the samples that the candidate's own weights have right.
+    if not max_margin_rule.separates:
+        max_margin_rule = widest_rule(problem, support, candidate.weights, candidate.constant)
+
+    rule_from_search = candidate.rule  # found in exact arithmetic; in general None
+    if rule_from_search is not None and rule_from_search.errors < max_margin_rule.errors:
+        return rule_from_search
+    return max_margin_rule

@@ -6,7 +6,7 @@ Where errors are allowed, `with_errors` searches.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from chanceline.perceptron.blocks import column_blocks
 from chanceline.perceptron.margin import INSEPARABLE, largest_margin
 from chanceline.perceptron.problem import Problem
 from chanceline.perceptron.workspace import Hinge
-from chanceline.select.amp import SLOWLY_FROM, pass_down
+from chanceline.select.amp import SLOWLY_FROM, shrink_by_message_passing
 from chanceline.select.column_pool import (
     MIN_POOLED_ENTRIES,
     Ranking,
@@ -81,33 +81,41 @@ def run_auto(  # noqa: PLR0913
 ) -> Iterator[Event]:
     """Method `auto`: search all columns, or in a very large table the most promising ones.
 
+    The selection of promising columns is called a pool.
+
     Parameters
     ----------
     budget : largest number of swaps; None for as many as the table is worth. Message passing and
         sweeps have a fixed effort.
     seed : of the random numbers.
     errors : number of errors that a rule may make.
-    pool : number of columns to search in place of all; twice as many if nothing in this pool
-        suffices. By default only large tables (more than six million entries) have a pool. It has
-        several columns for every variable that a rule would need if the labels were noise, and is
-        used only if it is less than half of the table.
-    wanted : the largest number of variables that would be of use; None: the fewer, the better.
-        Larger supports are searched with less patience, so that a search which stays far above
-        `wanted` ends soon.
+    pool : number of columns of the pool; it is doubled if no rule in the pool makes few enough
+        errors. By default only large tables have a pool, and only if it is less than half as wide
+        as the table.
+    wanted : the largest number of variables that would be of use to the user; None: the fewer, the
+        better. Larger supports are searched with less patience, so that a search which stays far
+        above this number ends soon.
     """
     settings = AutoSettings(budget=budget, seed=seed, max_errors=errors, wanted=wanted)
 
-    # How wide a pool should be. Tables with fewer than `min_entries` entries have none by default.
+    # By default tables with fewer than `min_entries` entries have no pool.
     min_entries = MIN_POOLED_ENTRIES
     if is_tall(problem):
         min_entries = MIN_POOLED_ENTRIES_IF_TALL
-    width = pool_width(problem, pool, variables_needed(problem), min_entries)
+
+    # The number of columns of the pool: by default several for each variable that a rule would need
+    # if the labels were noise.
+    n_variables_for_noise = variables_needed(problem)
+    width = pool_width(problem, pool, n_variables_for_noise, min_entries)
     if width is None:  # no pool
         yield from search_all(problem, settings)
         return
 
-    # The pool consists of the first columns of a ranking.
-    ranking = rank_columns(problem, problem.n_samples, single_errors(problem))
+    # Rank the columns: first those that a greedy search adds one after the other, then those that
+    # make the fewest errors by themselves, then all others. A pool is the beginning of the ranking.
+    errors_of_singles = single_errors(problem)
+    max_greedy_steps = problem.n_samples
+    ranking = rank_columns(problem, max_greedy_steps, errors_of_singles)
     yield from search_pools(problem, ranking, width, settings)
 
 
@@ -136,9 +144,11 @@ def search_pools(
 ) -> Iterator[Event]:
     """Search a pool, the first columns of a ranking, and larger pools as long as nothing suffices.
 
-    The first pool has `width` columns, each next one twice as many, and the last search is that of
-    all columns. If a larger pool cannot help, only the first one is searched, and the result is the
-    rule of fewest errors.
+    A pool suffices if a rule on its columns makes few enough errors. The first pool has `width`
+    columns, each next one twice as many, and the last search is that of all columns. If a larger
+    pool cannot help, only the first one is searched, and the result is the rule of fewest errors.
+
+    Yields the events of all these searches: candidates, lower bounds and numbers of iterations.
 
     ranking : all columns, the most promising first.
     width : number of columns of the first pool.
@@ -150,18 +160,29 @@ def search_pools(
             yield from search_pool(problem, pool, settings)
             return
 
-        # With `gives_up` a search yields no candidate if nothing suffices. So any candidate means
-        # that this pool suffices.
-        pool_suffices = False
-        for event in search_pool(problem, pool, settings, gives_up=True):
-            if isinstance(event, Candidate):
-                pool_suffices = True
-            yield event
+        pool_suffices = yield from _search_pool_or_give_up(problem, pool, settings)
         if pool_suffices:
             return
-        # `pool.size` may be above `width`: all columns of the ranking's greedy path may be in it.
+        # A pool may have more than `width` columns, because it contains a greedy path that
+        # separates as a whole.
         width = 2 * pool.size
     yield from search_all(problem, settings)
+
+
+def _search_pool_or_give_up(
+    problem: Problem, pool: NDArray[np.int64], settings: AutoSettings
+) -> Generator[Event, None, bool]:
+    """Search the columns `pool`, and yield the events; return whether the pool suffices.
+
+    With `gives_up` a search yields no candidate at all if no rule makes few enough errors. So any
+    candidate means that the pool suffices.
+    """
+    pool_suffices = False
+    for event in search_pool(problem, pool, settings, gives_up=True):
+        if isinstance(event, Candidate):
+            pool_suffices = True
+        yield event
+    return pool_suffices
 
 
 def search_pool(
@@ -192,15 +213,18 @@ def can_grow(problem: Problem, ranking: Ranking, max_errors: int) -> bool:
 
 
 def all_columns_separate(problem: Problem) -> bool:
-    """Whether all columns together separate, with weights of any sign; True if it is undecided.
+    """Whether all columns together separate, with weights of any sign.
+
+    True also if rounding leaves this undecided: then a larger pool is worth a try.
 
     Separability depends only on the dot products of the P samples with each other, their Gram
     matrix G, (P, P). If G = V D Vᵀ with orthogonal V and diagonal D, the P rows of V √D have the
     same dot products as the samples, but only P columns. So these rows are tested, and no scaled
     copy of the large table is needed.
     """
-    # G, summed over blocks of columns. The intercept is left out of every block and added once, at
-    # the end: its column is the labels y.
+    # G, summed over blocks of columns, so that only one block is scaled at a time. The rows of
+    # `problem` are samples times their labels y = ±1. So the column of the intercept, a constant 1,
+    # has become y. It is left out of every block and added once, at the end.
     n_samples = problem.n_samples
     gram = np.zeros((n_samples, n_samples))
     for block in column_blocks(problem.X):
@@ -254,11 +278,12 @@ def search_separating(
         return
     yield start.candidate
 
-    # Step 2. `best.watch` passes all events on, and remembers the last candidate and the last lower
-    # bound among them.
+    # Step 2. `best.remember` passes all events on, and keeps the last candidate and the last lower
+    # bound among them. So after each step `best.candidate` has the smallest support so far.
     best = _BestSoFar(start.candidate)
     max_pairs = affordable_pairs(problem, best.size(), settings.budget)
-    yield from best.watch(sweep_small_supports(problem, start.candidate, max_pairs))
+    sweep_events = sweep_small_supports(problem, start.candidate, max_pairs)
+    yield from best.remember(sweep_events)
     if best.is_minimal():
         return
 
@@ -269,11 +294,12 @@ def search_separating(
         message_events = pass_messages(
             start.workspace, best.size(), settings.seed, earlier_iterations=start.n_greedy_steps
         )
-        yield from best.watch(message_events)
+        yield from best.remember(message_events)
         workspace, _separates = start_from(problem, best.candidate)
 
     # Step 4. The swaps end when the size is proven to be the minimum.
-    for event in best.watch(swap_from(problem, workspace, best.candidate, settings)):
+    swap_events = swap_from(problem, workspace, best.candidate, settings)
+    for event in best.remember(swap_events):
         yield event
         if best.is_minimal():
             return
@@ -358,7 +384,7 @@ class _BestSoFar:
         """Whether it is proven that fewer variables do not suffice."""
         return self.size() <= self.lower_bound
 
-    def watch(self, events: Iterator[Event]) -> Iterator[Event]:
+    def remember(self, events: Iterator[Event]) -> Iterator[Event]:
         """Pass events on, and keep the last candidate and the last proof among them."""
         for event in events:
             if isinstance(event, Candidate):
@@ -382,7 +408,7 @@ def pass_messages(
     max_failures = FAILURES_ALLOWED
     if workspace.state.margins.size >= SLOWLY_FROM:
         max_failures = FAILURES_ALLOWED_SLOWLY
-    return pass_down(workspace, n_selected, seed, max_failures, earlier_iterations)
+    return shrink_by_message_passing(workspace, n_selected, seed, max_failures, earlier_iterations)
 
 
 def swap_from(

@@ -109,33 +109,33 @@ def store(best: Any, n_unpenalized: int, support: NDArray, weights: NDArray, siz
 def note_rule(workspace: Any, best: Any) -> int:
     """Count the errors of the present rule, and store it if it is the best of its size so far.
 
-    workspace : the `Hinge` with the present rule: its support, weights and margins.
-    best : the `BestRules` so far, one for each number of variables; changed.
+    The size of a rule is its number of variables. `best` has one row for each size: the fewest
+    errors found, and the columns and weights of the rule that makes them.
+
+    workspace : the `Hinge` with the present rule: its support, weights and margins. Only the first
+        `n_used[0]` places of support and weights are in use. The unpenalized columns (the
+        intercept), which are no variables, come first among them.
+    best : the `BestRules` so far; its row of this size is overwritten if the rule is better.
 
     Returns
     -------
     The number of errors.
     """
-    n_columns = workspace.state.n_used[0]  # of the rule
-    n_unpenalized = workspace.data.n_unpenalized  # columns that are no variables (the intercept)
+    state = workspace.state
+    errors = count_errors(state.margins)
+    n_columns = state.n_used[0]
+    n_unpenalized = workspace.data.n_unpenalized
     n_variables = n_columns - n_unpenalized
-    fewest_errors = best.errors  # index: number of variables
-    first_columns = best.supports[:, 0]  # same index; −1 where there is no rule yet
 
-    errors = count_errors(workspace.state.margins)
     # Rules without variables are not stored, and there is no room for rules that are too large.
+    fewest_errors = best.errors
     is_stored_size = 1 <= n_variables < fewest_errors.size
     if is_stored_size:
-        is_first = first_columns[n_variables] < 0
-        if is_first or errors < fewest_errors[n_variables]:
+        # A first column of −1 says that no rule of this size is stored yet.
+        is_first_rule = best.supports[n_variables, 0] < 0
+        if is_first_rule or errors < fewest_errors[n_variables]:
             fewest_errors[n_variables] = errors
-            store(
-                best,
-                n_unpenalized,
-                support=workspace.state.support,
-                weights=workspace.state.weights,
-                size=n_columns,
-            )
+            store(best, n_unpenalized, state.support, state.weights, size=n_columns)
     return errors
 
 
@@ -163,35 +163,40 @@ def descend_and_note(workspace: Any, best: Any) -> int:
     The result replaces the best rule of its size even if both make equally many errors. So the next
     search from the best rule starts from another one of the equally good rules.
 
-    workspace : the `Hinge` with the present rule, which stays the same: the descent changes a copy.
-    best : the `BestRules` so far; changed. It must have a place for rules of this size, which
-        `is_near_best` tests.
+    workspace : the `Hinge` with the present rule, which stays the same: the descent changes a copy
+        of the weights and margins. (The descent works with the workspace's table.)
+    best : the `BestRules` so far; changed. It must have a place for rules of this number of
+        variables, which `is_near_best` tests.
 
     Returns
     -------
     The number of errors after the descent.
     """
-    # The present rule, and arrays for a copy of its weights and margins.
+    # The present rule. Its columns are the variables and the unpenalized ones (the intercept).
     n_unpenalized = workspace.data.n_unpenalized
     support = workspace.state.support
     weights = workspace.state.weights
     margins = workspace.state.margins
-    size = workspace.state.n_used[0]
-    n_variables = size - n_unpenalized
-    fewest_errors = best.errors  # index: number of variables
+    n_columns = workspace.state.n_used[0]
+    n_variables = n_columns - n_unpenalized
+
+    # Copy its weights and margins into arrays that `best` keeps for this purpose.
     trial_weights = best.trial_weights
     trial_margins = best.trial_margins
-
-    # Copy weights and margins, and lower the errors of the copy: `descend` changes both arrays.
-    for i in range(size):
+    for i in range(n_columns):
         trial_weights[i] = weights[i]
     for sample in range(margins.size):
         trial_margins[sample] = margins[sample]
-    errors = descend(workspace, trial_weights, trial_margins, best.line)
 
+    # Lower the errors of the copy: `descend` changes both arrays.
+    line_scratch = best.line
+    errors = descend(workspace, trial_weights, trial_margins, line_scratch)
+
+    # Store the support with the new weights.
+    fewest_errors = best.errors  # index: number of variables
     if errors <= fewest_errors[n_variables]:
         fewest_errors[n_variables] = errors
-        store(best, n_unpenalized, support=support, weights=trial_weights, size=size)
+        store(best, n_unpenalized, support, trial_weights, size=n_columns)
     return errors
 
 
@@ -212,10 +217,11 @@ def refit_and_note(  # noqa: PLR0913
 
     Parameters
     ----------
-    workspace : the `Hinge` with the support and its fitted weights; changed.
-    best : the `BestRules` so far; changed.
-    add : index of a column to add, or −1.
-    drop : place in the support of a column to remove, or −1.
+    workspace : the `Hinge` with the support and its fitted weights. Afterwards it has the changed
+        support, and the weights and margins of the refit (not those of the descent).
+    best : the `BestRules` so far, one for each number of variables; changed.
+    add : index, in the table, of a column to add; −1 to add none.
+    drop : place, in the support, of a column to remove; −1 to remove none.
     n_trimmed : how many samples, those of smallest margin, the fit leaves out as errors.
     max_newton : largest number of Newton steps of the fit.
     descent_gap : the rule descends if it makes at most so many errors more than the best of its
@@ -295,16 +301,20 @@ def swap_and_note(  # noqa: PLR0913
     """Swap columns at a fixed size, and store every rule that is the best of its size.
 
     A swap has two halves: first the most attractive column is added, then the column that costs
-    least is removed. After each half the weights are fitted again. The fit trims samples: it leaves
-    those of smallest margin out, as errors. (A fit may also remove columns by itself, whose weights
-    would get a forbidden sign; additions then fill the support up.)
+    least is removed. Each pass of the loop is one half. Which half it is depends only on the number
+    of columns in use: if there are more than `size` one is removed, else one is added. After each
+    half the weights are fitted again. The fit trims samples: it leaves those of smallest margin
+    out, as errors. (A fit may also remove columns by itself, whose weights would get a forbidden
+    sign; then several additions follow each other, until the support is filled up.)
 
     This is the compiled part of `swap_for_errors`.
 
     Parameters
     ----------
-    workspace : a fitted `Hinge`; changed. Its `n_used` (number of columns in use) and `iteration`
-        (number of the swap) are arrays of one entry, so that compiled functions can change them.
+    workspace : a fitted `Hinge`; changed. Every refit changes its support, weights, margins and
+        `n_used`, the number of columns in use. `iteration`, the number of the swap, says when a
+        column was last swapped. Both are arrays of one entry, so that compiled functions can change
+        them.
     best : the `BestRules` so far, one for each number of variables; changed.
     size : number of columns of the support, including the unpenalized ones (the intercept).
     max_swaps, target_errors : the swaps end after so many, or when the best rule of this size makes
@@ -321,27 +331,27 @@ def swap_and_note(  # noqa: PLR0913
     """
     n_used = workspace.state.n_used
     iteration = workspace.state.iteration
-    fewest_errors = best.errors  # index: number of variables
+    fewest_errors = best.errors  # index: number of variables; `note_rule` lowers its entries
     n_variables = size - workspace.data.n_unpenalized
     n_trimmed = n_trimmed_at_first  # set at every addition, and kept for the removal after it
     for n_halves_done in range(2 * max_swaps):
-        if n_used[0] <= size and fewest_errors[n_variables] <= target_errors:
+        # End if the target is reached, but never between the two halves of a swap.
+        is_removal = n_used[0] > size
+        if not is_removal and fewest_errors[n_variables] <= target_errors:
             return n_halves_done // 2  # two halves are a swap
 
-        # Choose the column of this half of a swap, and how to fit after it. (If there are too many
-        # columns, one is removed.)
-        is_removal = n_used[0] > size
-        add = NONE
-        drop = NONE
+        # Choose the column of this half, and how to fit after it.
+        column_to_add = NONE  # index in the table
+        place_to_drop = NONE  # place in the support
         if is_removal:
-            drop = choose_removal(workspace)
+            place_to_drop = choose_removal(workspace)
             noise = 0.0
             max_newton = SWAP_FIT_STEPS
         else:
             iteration[0] += 1
-            find_gradient(workspace)
-            add = choose_addition(workspace)
-            if add == NONE:
+            find_gradient(workspace)  # stored in the workspace; `choose_addition` needs it
+            column_to_add = choose_addition(workspace)
+            if column_to_add == NONE:
                 break
             # Aim at one error fewer than the best rule makes. (The best rule has at least one
             # error, or the swaps would have ended.) A removal follows, so a rough fit is enough: it
@@ -350,10 +360,11 @@ def swap_and_note(  # noqa: PLR0913
             noise = trim_noise
             max_newton = ADDITION_FIT_STEPS
 
+        # Refit, and store the rule if it is good. After a removal, improve a nearly best rule.
         refit(
             workspace,
-            add=add,
-            drop=drop,
+            add=column_to_add,
+            drop=place_to_drop,
             max_errors=n_trimmed,  # a fit trims as many samples as it allows errors
             trim_noise=noise,
             max_newton=max_newton,

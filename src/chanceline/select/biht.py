@@ -209,28 +209,33 @@ def no_wrong_pattern(n_samples: int, n_features: int) -> WrongSums:
 def update_sums(sums: Any, rows: NDArray, gram: NDArray, margins: NDArray) -> None:
     """Update which patterns are wrong, and two sums over the wrong patterns, for new margins.
 
-    A pattern counts 1 if it is wrong, ½ if its margin is zero, and 0 if it is correct. The sums are
+    A pattern is a sample times its label; it is wrong if its margin is negative. It counts 1 if it
+    is wrong, ½ if its margin is zero, and 0 if it is correct. The two sums over patterns are
 
-        gradient = Σ_wrong rows[pattern]    (features,)
-        velocity = Σ_wrong gram[pattern]    (samples,)
+        gradient = Σ count · rows[pattern]    (features,) what an iteration adds to the weights
+        velocity = Σ count · gram[pattern]    (samples,) how much this changes the margins
 
-    Only patterns that have become wrong or correct since the last update are added or subtracted.
+    The margins are the products of the weights with the patterns. So if a pattern is added to the
+    weights, the margins change by its dot products with all patterns. (In the velocity only the
+    weights at the fixed places change.) Both sums are kept from the last update: only patterns that
+    have become wrong or correct since are added or subtracted.
 
     sums : the `WrongSums`; all its arrays are changed.
     rows : (samples, features) the patterns.
     gram : (samples, samples) dot products of the patterns over the fixed places only.
     margins : (samples,) the present margins.
     """
-    wrong = sums.wrong
+    counts = sums.wrong  # (samples,) 1, ½ or 0, at the last update
     gradient = sums.gradient
     velocity = sums.velocity
     for pattern in range(margins.size):
-        wrong_now = 0.5 * (1.0 - np.sign(margins[pattern]))  # 1, ½ or 0
-        if wrong_now != wrong[pattern]:
-            change = wrong_now - wrong[pattern]
-            wrong[pattern] = wrong_now
-            add_scaled(gradient, change, rows[pattern], gradient.size)
-            add_scaled(velocity, change, gram[pattern], velocity.size)
+        new_count = 0.5 * (1.0 - np.sign(margins[pattern]))  # 1, ½ or 0
+        if new_count != counts[pattern]:
+            change_of_count = new_count - counts[pattern]
+            counts[pattern] = new_count
+            # Add change_of_count · row to each sum.
+            add_scaled(gradient, change_of_count, rows[pattern], gradient.size)
+            add_scaled(velocity, change_of_count, gram[pattern], velocity.size)
 
 
 @inlined_kernel()

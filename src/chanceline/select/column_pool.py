@@ -163,13 +163,15 @@ def _greedy_path(problem: Problem, max_steps: int) -> _GreedyPath:
         best_column = int(np.argmax(absolute_products))
         path_columns.append(best_column)
 
-        # Write this column into the workspace, as its column number `step`.
-        values = problem.rows(np.array([best_column]))[:, 0]
+        # Write this column into the workspace, as its column number `step`. (The table of one
+        # column, as `rows` returns it, has the intercept, if there is one, as a second column.)
+        rows = problem.rows(np.array([best_column]))  # (samples, 1 or 2), scaled, times the labels
+        values = rows[:, 0]
         is_nonnegative = bool(problem.nonnegative[best_column])
         set_column(workspace, step, values, is_nonnegative=is_nonnegative)
 
-        # Fit the weights with this column added, in a limited number of Newton steps. The fit
-        # changes the state of the workspace.
+        # Fit the weights with this column added to the support of the workspace, in a limited
+        # number of Newton steps. The fit updates weights and margins in `workspace.state`.
         separates = fit(workspace, add=step, max_newton=SWAP_FIT_STEPS)
         if separates:
             break
@@ -207,27 +209,33 @@ def slack_products(problem: Problem, slack: Floats) -> Floats:
 
         a_j·r = (Σ y r x_j − centre_j Σ y r) / scale_j,
 
-    where the sums are over samples: no scaled copy of X is needed. A negative product asks for a
-    negative weight. For columns whose scaled weight must not be negative, 0 is returned then.
+    where the sums are over samples: no scaled copy of X is needed.
+
+    A negative product asks for a negative weight on the scaled column. Where this is forbidden,
+    which `problem.nonnegative` says, 0 is returned. (It says so for both prescribed signs: if the
+    weight of x_j must not be positive, the column is scaled with a negative scale_j, so that the
+    weight on the scaled column must not be negative.)
+
+    problem : X, (samples, features), the labels, and centre and scale of every column.
     """
     # Σ y r x_j for all columns j, in the precision of X.
     labelled_slack = problem.y * slack  # y r
-    products_in_precision_of_X = labelled_slack.astype(problem.X.dtype) @ problem.X
+    sums_in_precision_of_X = labelled_slack.astype(problem.X.dtype) @ problem.X
 
-    # If X is in single precision, products may overflow. Compute these again in doubles.
-    overflown_columns = np.flatnonzero(~np.isfinite(products_in_precision_of_X))
-    products_with_X = products_in_precision_of_X.astype(float)
+    # If X is in single precision, sums may overflow. Compute these again in doubles.
+    overflown_columns = np.flatnonzero(~np.isfinite(sums_in_precision_of_X))
+    sums_with_x = sums_in_precision_of_X.astype(float)
     values_in_doubles = problem.X[:, overflown_columns].astype(float)
-    products_with_X[overflown_columns] = labelled_slack @ values_in_doubles
+    sums_with_x[overflown_columns] = labelled_slack @ values_in_doubles
 
     # a_j·r
-    centred_products = products_with_X - labelled_slack.sum() * problem.centre
-    products = centred_products / problem.scale
+    centred_sums = sums_with_x - labelled_slack.sum() * problem.centre
+    products = centred_sums / problem.scale
 
-    # A column whose weight must not be positive has a negative scale. So its scaled weight must not
-    # be negative either, and `nonnegative` is true for it too.
-    has_wrong_sign = problem.nonnegative[: problem.n_features] & (products < 0)
-    return np.where(has_wrong_sign, 0.0, np.abs(products))
+    # The columns that ask for a forbidden sign. (`nonnegative` has the intercept as a last entry.)
+    must_not_be_negative = problem.nonnegative[: problem.n_features]
+    asks_for_forbidden_sign = must_not_be_negative & (products < 0)
+    return np.where(asks_for_forbidden_sign, 0.0, np.abs(products))
 
 
 def pooled_problem(problem: Problem, pool: NDArray[np.int64]) -> Problem:

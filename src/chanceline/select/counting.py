@@ -55,9 +55,9 @@ def count(
 ) -> SupportCount:
     """Count the supports of `size` variables on which some weights separate (X, y), exactly.
 
-    This is feasible for up to about 24 variables. A depth-first walk visits all supports that may
-    separate, and counts those that do. Where floating point leaves a doubt, rational arithmetic
-    decides.
+    This is feasible for up to about 24 variables. A compiled depth-first search, the walk, visits
+    all supports that may separate, and counts those that do. Where floating point leaves a doubt,
+    rational arithmetic decides.
 
     X : (samples, features).
     y : (samples,) labels, two values.
@@ -73,18 +73,23 @@ def count(
     if size == 0:
         return _count_without_variables(problem)
 
-    # Walk over the supports to the end. The walk stops now and then (PAUSED), and where floating
-    # point leaves a doubt (ASKED), which is decided exactly.
+    # Each call of `walk_on` continues the walk, and returns why it has stopped:
+    #   PAUSED     NODES_A_CHUNK nodes of the search tree are done: continue;
+    #   ASKED      floating point leaves a doubt: decide it exactly, store the answer in `walk`
+    #              (`answer_question` does both), and continue;
+    #   EXHAUSTED  there is no further support.
     walk = make_walk(problem, size, counts_supports=True)
-    table = ExactTable(problem)
-    event = PAUSED
-    while event != EXHAUSTED:
-        event = walk_on(walk, NODES_A_CHUNK)
-        if event == ASKED:
-            answer_question(walk, table, RATIONAL_DECISIONS)
+    exact_table = ExactTable(problem)
+    why_stopped = PAUSED
+    while why_stopped != EXHAUSTED:
+        why_stopped = walk_on(walk, NODES_A_CHUNK)
+        if why_stopped == ASKED:
+            answer_question(walk, exact_table, RATIONAL_DECISIONS)
 
-    # Without a decision on every support there is no exact count.
+    # What the walk has counted is in the array `tally`, at places named by constants. Without a
+    # decision on every support there is no exact count.
     tally = walk.path.tally
+    n_separating = int(tally[COUNTED_SUPPORTS])
     nodes = int(tally[NODES])
     undecided = int(tally[UNDECIDED_SUPPORTS])
     if undecided:
@@ -92,11 +97,12 @@ def count(
             f"{undecided} of {nodes} supports could not be decided in floating point; "
             "rescale the columns of X or remove nearly equal ones."
         )
+
     # Some supports may be ruled out by floating point alone: their margin is at most this gap. It
-    # is 0 if there are no such supports.
+    # is 0 if there are no such supports. (The walk keeps it in an array of one entry.)
     gap = float(walk.fit.state.gap[0])
     return SupportCount(
-        count=int(tally[COUNTED_SUPPORTS]),
+        count=n_separating,
         size=size,
         n_features=problem.n_features,
         n_samples=problem.n_samples,
