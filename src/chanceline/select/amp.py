@@ -418,8 +418,8 @@ def shrink_by_message_passing(
         n_steps = yield from steps_to_separate(workspace, goal, pace, iterations)
 
         if n_steps is not None:
-            # Success. Remove variables, which yields candidates and counts no iterations. The next goal is
-            # the same share of the fewer variables that still separate.
+            # Success. Remove variables, which yields candidates and counts no iterations. The next
+            # goal is the same share of the fewer variables that still separate.
             iterations += n_steps
             n_known_to_separate = yield from thin_out(workspace, iterations)
         else:

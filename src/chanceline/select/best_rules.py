@@ -312,9 +312,9 @@ def swap_and_note(  # noqa: PLR0913
     Parameters
     ----------
     workspace : a fitted `Hinge`; changed. Every refit changes its support, weights, margins and
-        `n_used`, the number of columns in use. `iteration`, the number of the swap, says when a
-        column was last swapped. Both are arrays of one entry, so that compiled functions can change
-        them.
+        `n_used`, the number of columns in use. `iteration` counts the additions; by this number a
+        column that was swapped is tabu for a while. Both are arrays of one entry, so that compiled
+        functions can change them.
     best : the `BestRules` so far, one for each number of variables; changed.
     size : number of columns of the support, including the unpenalized ones (the intercept).
     max_swaps, target_errors : the swaps end after so many, or when the best rule of this size makes

@@ -75,8 +75,8 @@ def count(
 
     # Each call of `walk_on` continues the walk, and returns why it has stopped:
     #   PAUSED     NODES_A_CHUNK nodes of the search tree are done: continue;
-    #   ASKED      floating point leaves a doubt: decide it exactly, store the answer in `walk`
-    #              (`answer_question` does both), and continue;
+    #   ASKED      floating point leaves a doubt: `answer_question` decides it in rational
+    #              arithmetic, and stores the answer in `walk`; continue;
     #   EXHAUSTED  there is no further support.
     walk = make_walk(problem, size, counts_supports=True)
     exact_table = ExactTable(problem)

@@ -185,23 +185,24 @@ def smallest_cuts(
         orders.append(6)
 
     # Count. For each order there is an array, whose entry s is the number of cuts with at most s
-    # variables. The sum of the arrays says how large cuts may be.
-    cumulative_counts = [count_cuts(packed_patterns, order) for order in orders]
-    cumulative_count_of_all = np.sum(cumulative_counts, axis=0)
-    max_size = _largest_size_within(cumulative_count_of_all, max_cuts)
+    # variables. The sum of these arrays, one number for each s, says how large cuts may be.
+    n_cuts_up_to_size = {order: count_cuts(packed_patterns, order) for order in orders}
+    n_cuts_of_all_orders = np.sum(list(n_cuts_up_to_size.values()), axis=0)
+    max_size = _largest_size_within(n_cuts_of_all_orders, max_cuts)
     if max_size < 0:  # even those of size 0 are too many
         return np.zeros((0, problem.n_features), dtype=np.bool_)
 
-    # Write the cuts of each order, with the variables as bits.
+    # Write the cuts of each order up to this size. A cut is a column of 64-bit words, in which each
+    # variable has one bit.
     cuts_of_orders = []
-    for order, cumulative_count in zip(orders, cumulative_counts, strict=True):
-        n_cuts = int(cumulative_count[max_size])
+    for order in orders:
+        n_cuts = int(n_cuts_up_to_size[order][max_size])
         cuts_of_order = _cuts_of_order(packed_patterns, order, max_size, n_cuts)
         cuts_of_orders.append(cuts_of_order)
     packed_cuts = np.concatenate(cuts_of_orders, axis=1)  # (words, cuts)
 
     # Unpack the bits, and sort.
-    cuts = unpack(packed_cuts, problem.n_features)
+    cuts = unpack(packed_cuts, problem.n_features)  # (cuts, variables) bools
     sizes = cuts.sum(axis=1)
     smallest_first = np.argsort(sizes, kind="stable")
     return cuts[smallest_first]
@@ -291,13 +292,19 @@ def write_cuts(
     `while`. Each of its passes advances the loop of the present `level` to its next pattern. Then
     the next inner loop starts; or, if the loop has ended, the level falls to the loop around it.
 
+    The cut depends only on how many of its patterns are negative on each variable. `add_pattern`
+    keeps these counts in `scratch`, for every level: those of level l are those of level l − 1 plus
+    one pattern. So when a loop goes on to its next pattern, nothing has to be subtracted.
+
     Parameters
     ----------
     patterns : the `CutPatterns`: the negative entries of each pattern as bits in words of 64.
     max_bits : cuts of at most so many bits are written.
-    cuts : (words, cuts) filled with these cuts; a bit is 1 for a variable of the cut.
+    cuts : (words, cuts) filled with these cuts; a bit is 1 for a variable of the cut. It must have
+        room for all of them.
     n_cuts_of_bits : (bits + 1,) entry b is increased by the number of cuts with b bits.
-    scratch : a `CutScratch`; `order` is the size of its `chosen`.
+    scratch : a `CutScratch`. `order` is the size of its `chosen`; what its arrays contain at the
+        beginning does not matter, except the zeros of level 0 (no pattern is chosen).
     """
     chosen = scratch.chosen
     order = chosen.size
@@ -316,8 +323,8 @@ def write_cuts(
             level -= 1  # this loop has ended: advance the one around it
             continue
 
-        # Count, for each variable, how many of the patterns chosen so far are negative. The counts
-        # of this level are kept in `scratch`; the inner loops need nothing else of these patterns.
+        # Write the counts of this level to `scratch`: for each variable, how many of the patterns
+        # chosen at the levels 1 … `level` are negative.
         add_pattern(patterns.negative, chosen[level], level, scratch)
 
         # Start the next inner loop, unless all levels have a pattern.
@@ -326,8 +333,9 @@ def write_cuts(
             chosen[level] = -1
             continue
 
-        # The innermost loop: count the cut, and write it if it is small. NOT_A_CUT means that every
-        # support meets the cut anyway. (This loop would be slower by 10 % as a function of its own,
+        # The innermost loop. `fill_cut` writes the cut to `scratch.cut`, and returns its number of
+        # bits, or NOT_A_CUT if every support meets the cut anyway. Count the cut, and write it if
+        # it is small. (This loop would be slower by 10 % as a function of its own,
         # even an inlined one.)
         for last in range(chosen[level]):
             n_bits = fill_cut(patterns, last, level, half=order // 2, scratch=scratch)
@@ -379,12 +387,16 @@ def add_pattern(negative: NDArray, pattern: int, level: int, scratch: Any) -> No
 
 @inlined_kernel()
 def fill_cut(patterns: Any, last: int, level: int, half: int, scratch: Any) -> int:
-    """Fill `scratch.cut` with the cut of the chosen patterns and one last pattern; return its size.
+    """Fill `scratch.cut` with the cut of the chosen patterns and one last one; count its bits.
 
-    Patterns are ±1. On a variable they cancel (sum to zero) if exactly half of them are negative.
-    Weights that separate need a variable on which the patterns do not cancel. All these variables
-    are the cut. If a weight must not be negative, its variable is in the cut only if fewer than
-    half of the patterns are negative there.
+    Patterns are ±1. Let s_j be the sum of the patterns on variable j: it is zero if exactly half of
+    them are negative, and positive if fewer are. With weights w the margins of the patterns sum to
+    Σ_j w_j s_j, which must be positive for weights that separate. So these need a variable with
+    s_j ≠ 0; or, if w_j must not be negative, with s_j > 0. All such variables are the cut.
+
+    64 variables are treated at once, one in each bit of a word. How many patterns are negative, at
+    most six, is a binary number of three digits. So there are three words, `one`, `two` and `four`:
+    bit i of them are the digits of variable i of the word.
 
     Parameters
     ----------
@@ -399,33 +411,35 @@ def fill_cut(patterns: Any, last: int, level: int, half: int, scratch: Any) -> i
     The number of bits of the cut; NOT_A_CUT if it contains a column that belongs to every support
     (the intercept): every support meets such a cut.
     """
-    # The two binary digits of `half`, each repeated for all 64 variables of a word.
+    # The two binary digits of `half`, which is at most 3, each repeated for the 64 variables.
     half_ones = repeated_bit(half & 1)
     half_twos = repeated_bit(half & 2)
 
-    size = 0
+    n_bits = 0
     met_by_every_support = EMPTY_WORD  # bits of the cut that belong to every support
     for w in range(scratch.cut.size):
-        # Count the negative patterns, with the last one: a number of three binary digits for each
-        # of 64 variables.
+        # Count the negative patterns: those chosen before, and the last one.
         one, two, four = add_bit(
             scratch.ones[level, w],
             scratch.twos[level, w],
             scratch.fours[level, w],
             patterns.negative[w, last],
         )
-        # A count differs from half if one of its digits does. Half is at most 3: its digit four is
-        # 0.
-        bits_not_half = (one ^ half_ones) | (two ^ half_twos) | four
-        bits_above_half = is_above_half(one, two, four, half_ones, half_twos)
-        bits_left_out = patterns.nonnegative[w] & bits_above_half
-        word = bits_not_half & ~bits_left_out
-        scratch.cut[w] = word
-        met_by_every_support |= word & patterns.always[w]
-        size += bits_set(word)
+
+        # The sum is not zero if the count is not half, so if one of its digits differs (the digit
+        # four of half is 0). It is negative if the count is above half.
+        sum_not_zero = (one ^ half_ones) | (two ^ half_twos) | four
+        sum_negative = is_above_half(one, two, four, half_ones, half_twos)
+
+        # The variables of the cut, without those whose weight would have to be negative.
+        needs_forbidden_sign = patterns.nonnegative[w] & sum_negative
+        word_of_cut = sum_not_zero & ~needs_forbidden_sign
+        scratch.cut[w] = word_of_cut
+        met_by_every_support |= word_of_cut & patterns.always[w]
+        n_bits += bits_set(word_of_cut)
     if met_by_every_support != EMPTY_WORD:
         return NOT_A_CUT
-    return size
+    return n_bits
 
 
 @leaf_kernel()

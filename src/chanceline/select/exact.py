@@ -95,51 +95,60 @@ def prove(  # noqa: PLR0913
     Yields
     ------
     A `LowerBound` for every size ruled out, a `Candidate` for every smaller support found, and
-    between them the number of iterations spent.
+    between them, as a chance to interrupt, the number of iterations spent: those of the search that
+    found `best`, and the nodes of the walks.
     """
     # A support that suffices still suffices with one more variable. So if a size is ruled out, all
-    # smaller sizes are too. `largest_refuted_size` is the largest size ruled out so far.
+    # smaller sizes are too. The search for the smallest size that suffices is between
+    # `largest_refuted_size`, ruled out so far, and `smallest_known_size`, known to suffice.
     largest_refuted_size = lower_bound - 1
-    n_nodes = 0
+    n_nodes = 0  # of all walks
     if best is not None:
-        iterations = best.iterations  # of the search before the proof
-        smallest_known_size = best.support.size  # known to suffice
+        iterations_before_proof = best.iterations
+        smallest_known_size = best.support.size
     else:
-        iterations = 0
-        smallest_known_size = problem.n_features + 1  # no size is known to, not even all variables
+        iterations_before_proof = 0
+        smallest_known_size = problem.n_features + 1  # not even all variables are known to suffice
 
     while largest_refuted_size < smallest_known_size - 1:
-        size = _next_size(largest_refuted_size, smallest_known_size)
         no_support_known = smallest_known_size > problem.n_features
         if no_support_known and max_errors == 0:
             # First decide whether all variables together separate, which is quick: if they do not,
             # no support does.
             size = problem.n_features
+        else:
+            size = _next_size(largest_refuted_size, smallest_known_size)
 
-        # Walk over all supports of this size; the last step of the walk has the verdict.
+        # Walk over all supports of this size. The walk yields numbers of iterations, which are
+        # passed on, and returns its last step, which has the verdict.
         last_step = yield from _walk_over_size(
             problem,
             size,
             max_errors,
             budget=budget - n_nodes,
             max_decisions=max_decisions,
-            earlier_iterations=iterations + n_nodes,
+            earlier_iterations=iterations_before_proof + n_nodes,
         )
         n_nodes += last_step.nodes
+        iterations = iterations_before_proof + n_nodes
 
         if last_step.verdict == FOUND:
+            # A support of this size suffices. The candidate has the weights of largest margin on
+            # the samples that are to be correct. If rounding makes these weights fail, the step has
+            # another rule, which was found exactly; else its rule is None.
             smallest_known_size = size
-            # The candidate has the weights of largest margin. If rounding makes these fail, the
-            # step has another rule, which was found exactly; else its rule is None.
             candidate = max_margin_candidate(
-                problem, last_step.support, iterations + n_nodes, last_step.correct_samples
+                problem, last_step.support, iterations, last_step.correct_samples
             )
             yield candidate._replace(rule=last_step.rule)
         elif last_step.verdict == EXHAUSTED and last_step.undecided == 0:
-            largest_refuted_size = size  # and all smaller sizes, even if they were skipped
+            # No support of this size suffices, nor of any smaller size, even if it was skipped.
+            # (With a gap above 0 supports may be missed whose margin is at most the gap.)
+            largest_refuted_size = size
             yield LowerBound(smallest=size + 1, nodes=n_nodes, gap=last_step.gap)
         else:
-            return  # the budget is used up, or rounding leaves supports undecided
+            # The budget is used up, or rounding leaves supports undecided.
+            return
 
 
 def _walk_over_size(  # noqa: PLR0913

@@ -67,9 +67,13 @@ def prove_pairs(
 ) -> list[FrontPoint]:
     """Make the point of two variables exact, as far as that is affordable, and mark it as proven.
 
-    Point k of the front is the best rule found of at most k variables. With `all_pairs` every pair
-    of variables is searched, if there are few enough pairs; then the point is proven. Otherwise
-    only the pair of the present point is searched, for a better rule on it.
+    Point k of the front is the best rule found of at most k variables. On a pair of variables the
+    samples are points of a plane, and a rule is a line; so all ways to split the samples can be
+    searched (`best_rule_on_pairs`), with a work of about samples² for each pair.
+
+    With `all_pairs` every pair of variables is searched, if this is affordable. Then the point of
+    two variables is proven, unless rounding leaves open whether fewer errors are possible.
+    Otherwise only the pair of the present point is searched, for a better rule on it.
 
     points : point k in place k.
 
@@ -81,18 +85,18 @@ def prove_pairs(
     # were asked for.
     has_point_of_pairs = len(points) > 2
     if not has_point_of_pairs:
-        return [replace(point, proven=point.proven or point.errors == 0) for point in points]
+        return [_proven_if(point, point.errors == 0) for point in points]
 
     # The pairs to search: all, that of the present point, or none.
     work_per_pair = problem.n_samples**2
     n_pairs = math.comb(problem.n_features, 2)
-    searches_all = all_pairs and n_pairs * work_per_pair <= MAX_PLANE_WORK
-    found_support = points[2].rule.support  # of at most two variables
+    searches_all_pairs = all_pairs and n_pairs * work_per_pair <= MAX_PLANE_WORK
+    present_support = points[2].rule.support  # of at most two variables
     pairs: Iterable[ArrayLike] = []
-    if searches_all:
+    if searches_all_pairs:
         pairs = combinations(range(problem.n_features), 2)
-    elif len(found_support) == 2 and work_per_pair <= MAX_PLANE_WORK:
-        pairs = [found_support]
+    elif len(present_support) == 2 and work_per_pair <= MAX_PLANE_WORK:
+        pairs = [present_support]
     search_result = best_rule_on_pairs(problem, pairs)
 
     # The rule of two variables may also improve the points of more variables.
@@ -100,13 +104,20 @@ def prove_pairs(
     if search_result.rule is not None:
         improved_points = _with_rule(points, search_result.rule, min_variables=2)
 
-    # If all pairs were searched, no pair makes fewer errors than their lower bound.
+    # No rule on the pairs searched makes fewer errors than `lower_bound`. (Because of rounding the
+    # best rule may make more errors than that.) So if these were all pairs, the point of two
+    # variables is proven if it makes no more errors.
     marked_points = []
     for point in improved_points:
-        is_proven_pair = point.k == 2 and searches_all and search_result.lower_bound >= point.errors
-        is_proven = point.proven or is_proven_pair or point.errors == 0
-        marked_points.append(replace(point, proven=is_proven))
+        reaches_bound = point.errors <= search_result.lower_bound
+        is_best_of_pairs = point.k == 2 and searches_all_pairs and reaches_bound
+        marked_points.append(_proven_if(point, is_best_of_pairs or point.errors == 0))
     return marked_points
+
+
+def _proven_if(point: FrontPoint, is_proven: bool) -> FrontPoint:
+    """Mark a point as proven if `is_proven`; a point that is marked already stays so."""
+    return replace(point, proven=point.proven or is_proven)
 
 
 def _with_rule(points: Sequence[FrontPoint], rule: Rule, min_variables: int) -> list[FrontPoint]:

@@ -97,26 +97,31 @@ VISITS = (
 def default_front_swaps(problem: Problem, max_variables: int) -> int:
     """Return the default number of swaps: about five to ten seconds on gene-expression data.
 
-    A total amount of work, in multiplications, is divided by the work of one swap. The total grows
-    with the square root of `max_variables`, the number of sizes to search. If there are only few
-    supports, few swaps are enough.
+    A total amount of work is divided by the work of one swap; both are estimated in
+    multiplications. The constants of these estimates were measured. The total grows with the square
+    root of `max_variables`, the number of sizes to search. If there are only few supports (sets of
+    variables), few swaps are enough.
     """
-    # The work of a swap.
+    # The work of a swap: the gradient for all columns, and fits on a support.
     n_columns, n_samples = problem.columns.shape
     gradient_work = n_columns * n_samples
     fit_work = FRONT_FIT_WORK * n_samples * (max_variables + SUPPORT_OVERHEAD)
     work_per_swap = FRONT_SWAP_OVERHEAD + gradient_work + fit_work
 
-    # The total work, and how many swaps it allows. Among thousands of columns there are more good
-    # supports, and they are harder to find, so there is extra work.
-    total_work = FRONT_WORK * (1 + EXTRA_WORK * min(1.0, n_columns / MANY_COLUMNS))
-    sizes_factor = math.sqrt(max(max_variables, 1) / REFERENCE_VARIABLES)
-    n_affordable = int(total_work / work_per_swap * sizes_factor)
+    # The total work. Among thousands of columns there are more good supports, and they are harder
+    # to find, so there is extra work, up to EXTRA_WORK times as much.
+    share_of_extra_work = min(1.0, n_columns / MANY_COLUMNS)
+    total_work = FRONT_WORK * (1 + EXTRA_WORK * share_of_extra_work)
 
-    # A few swaps for every support are enough.
+    # How many swaps it allows. FRONT_WORK is meant for REFERENCE_VARIABLES sizes.
+    sizes_factor = math.sqrt(max(max_variables, 1) / REFERENCE_VARIABLES)
+    n_affordable_swaps = int(total_work / work_per_swap * sizes_factor)
+
+    # A few swaps for every support of 1 … max_variables variables are enough. (There is no support
+    # of more variables than features: `comb` is 0.)
     n_supports = sum(math.comb(problem.n_features, k) for k in range(1, max_variables + 1))
-    n_worthwhile = min(n_affordable, SWAPS_PER_SUPPORT * n_supports)
-    return max(MIN_DEFAULT_SWAPS, n_worthwhile)
+    n_swaps_enough = SWAPS_PER_SUPPORT * n_supports
+    return max(MIN_DEFAULT_SWAPS, min(n_affordable_swaps, n_swaps_enough))
 
 
 def search_fewest_errors(
@@ -163,22 +168,36 @@ class FrontSearch:
     """
 
     def __init__(self, problem: Problem, max_variables: int, seed: int) -> None:
-        """Allocate the workspace and the best rules; no rule is known yet."""
+        """Allocate the workspace and the best rules; no rule is known yet.
+
+        problem : the table in which rules are searched.
+        max_variables : largest number of variables of a rule.
+        seed : of the random numbers, which swaps use.
+        """
         self.problem = problem
         self.max_variables = max_variables
+
+        # The workspace of all fits (by the squared hinge loss): the table, and the support in use
+        # with its weights. The support needs places for the variables, for the intercept, and for
+        # the variable that a swap adds before it drops one (SPARE_PLACES).
         self.workspace = make_hinge(
             problem.columns,
             capacity=max_variables + SPARE_PLACES + problem.n_unpenalized,
-            n_unpenalized=problem.n_unpenalized,
-            nonnegative=problem.nonnegative,
-            relatives=problem.relatives,
+            n_unpenalized=problem.n_unpenalized,  # 1 with an intercept, else 0
+            nonnegative=problem.nonnegative,  # columns whose weight must not be negative
+            relatives=problem.relatives,  # pairs of strongly correlated columns, for the swaps
             seed=seed,
         )
-        # One size more than wanted, as a swap adds a variable before it drops one.
-        self.best = make_best_rules(max_variables + 1, problem.n_unpenalized, problem.n_samples)
-        # Keys are (number of variables k, trim_share of the visit).
+
+        # The best rules of 0 … max_variables + 1 variables: one size more than wanted, as a swap
+        # adds a variable before it drops one.
+        largest_size = max_variables + 1
+        self.best = make_best_rules(largest_size, problem.n_unpenalized, problem.n_samples)
+
+        # The variables with which visits have ended. A key is (the number of variables k,
+        # `trim_share` of the visit); both say what the next visit of the same kind may start from.
         self.last_variables: dict[tuple[int, float], NDArray[np.int64]] = {}
-        self.n_swaps = 0
+        self.n_swaps = 0  # granted to visits so far
 
     def run(self, budget: int) -> Iterator[int]:
         """Search until `budget` swaps are granted; the best rules found are in `self.best`.
@@ -186,6 +205,9 @@ class FrontSearch:
         First rules are tried on no variable, on one, along greedy paths, and on promising pairs.
         Then up to MAX_WALKS walks improve these rules. A walk visits all sizes (numbers of
         variables) again and again, and swaps variables at each; the walks share the budget equally.
+
+        Every rule that is tried is compared with the best one of its size, `self.best`, and
+        replaces it if it makes fewer errors.
 
         Yields the number of swaps granted so far, as a chance to interrupt.
         """
@@ -203,29 +225,32 @@ class FrontSearch:
             self._try_pairs()
         yield 0
 
-        # Each walk improves `self.best` in place. All walks but the last start from the same rules,
-        # and the best rules that they find are kept in `best_of_walks`.
+        # A walk improves `self.best` in place. All walks but the last start from the same rules,
+        # so `self.best` is set back before each; the best rules that walks find are kept apart.
         first_rules = deepcopy(self.best)
         best_of_walks = deepcopy(self.best)
         n_walks = max(1, min(MAX_WALKS, budget // MIN_SWAPS_PER_WALK))
         for walk_number in range(1, n_walks):
             self._restart_from(first_rules, best_of_walks)
             # Of n walks the first ends at 1/n of the budget, the second at 2/n, and so on.
-            yield from self._walk_until(walk_number * budget // n_walks)
-            has_improved = self.best.errors < best_of_walks.errors  # a mask over the sizes
-            best_of_walks.take_where(has_improved, self.best)
+            n_swaps_at_end = walk_number * budget // n_walks
+            yield from self._walk_until(n_swaps_at_end)
+
+            is_better_size = self.best.errors < best_of_walks.errors  # a mask over the sizes
+            best_of_walks.take_where(is_better_size, self.best)
 
         # The last walk starts from the best rules of all walks, so that `self.best` is the result.
         self._restart_from(best_of_walks, best_of_walks)
         yield from self._walk_until(budget)
 
-    def _restart_from(self, rules: BestRules, best_of_walks: BestRules) -> None:
-        """Start a walk from these rules, as if no size had been visited before.
+    def _restart_from(self, start_rules: BestRules, best_of_walks: BestRules) -> None:
+        """Set `self.best` to the rules that a walk starts from, and forget former visits.
 
-        Sizes at which `best_of_walks` has a rule without errors keep it: there is nothing to find.
+        Sizes at which `best_of_walks` has a rule without errors are not set back: there is nothing
+        to find.
         """
         has_errors_left = best_of_walks.errors > 0  # a mask over the sizes
-        self.best.take_where(has_errors_left, rules)
+        self.best.take_where(has_errors_left, start_rules)
         self.last_variables.clear()
 
     def points(self, problem: Problem, pool: NDArray[np.int64] | None) -> list[FrontPoint]:
@@ -341,34 +366,38 @@ class FrontSearch:
         return sizes
 
     def _swap_at_size(self, k: int, visit: Visit, max_swaps: int) -> None:
-        """Visit size k: swap variables at k of them, and store good rules in `self.best`.
+        """Visit size k: swap variables in supports of k variables, and store the best rules.
 
         A swap adds one variable and removes another; after each of these changes the weights are
-        fitted. If nothing can be swapped, because there is no support of k variables to start from,
-        the visit ends at once and counts no swaps.
+        fitted. Every rule that is better than the best of its size in `self.best` replaces it. If
+        nothing can be swapped, because there is no support of k variables to start from, the visit
+        ends at once and counts no swaps.
 
         visit : where the swaps start, and how many samples the fits trim (leave out as errors).
         max_swaps : number of swaps granted. All of them are added to `self.n_swaps`, even if the
             swaps end early.
         """
         workspace = self.workspace
-        # Swaps make columns tabu for a while. At the beginning of a visit no column is tabu.
+        # Swaps make columns tabu until a later swap, by number. At the beginning of a visit swaps
+        # are numbered anew, and no column is tabu.
         workspace.state.tabu_until[:] = 0
         workspace.state.iteration[0] = 0
 
-        # Load the support to start from. That may improve the best rule of k variables, so the
-        # descent gap, which depends on its errors, is computed before.
+        # How near to the best rule of k variables a rule must come so that a descent on its errors
+        # follows. This depends on the errors of the best rule before the visit: loading the support
+        # to start from tries rules, and may find a better one.
         descent_gap = self._descent_gap(k, visit)
-        self._go_to_start(k, visit)
+        self._load_start(k, visit)
 
         # If no column could be added the support is too small, and there is nothing to swap. With
-        # prescribed signs it may also be too small because columns have left it for their sign;
-        # then the swaps fill it up again.
-        has_start = workspace.n_selected == k or self.problem.signs is not None
-        if not has_start:
+        # prescribed signs it may also be too small because columns have left it, whose weights
+        # would get a forbidden sign; then the swaps fill it up again.
+        can_swap = workspace.n_selected == k or self.problem.signs is not None
+        if not can_swap:
             return
 
-        # Fit the start itself, then swap. Both store good rules in `self.best`.
+        # Fit the start itself, then swap. The number of samples to trim depends on the errors of
+        # the best rule as it is now, after the start is loaded.
         n_trimmed = self._errors_to_trim(k, visit.trim_share)
         try_change(workspace, self.best, n_trimmed=n_trimmed, descent_gap=descent_gap)
         swap_for_errors(
@@ -396,14 +425,14 @@ class FrontSearch:
             return DESCENT_GAP + int(self.best.errors[k]) // SMOOTH_GAP_DIVISOR
         return DESCENT_GAP
 
-    def _go_to_start(self, k: int, visit: Visit) -> None:
+    def _load_start(self, k: int, visit: Visit) -> None:
         """Load the support of k variables where a visit begins.
 
         That is the best rule of k variables, the variables at the end of an earlier visit, or the
         best rule of one variable fewer or more, to which one is added or of which one is dropped;
-        `_start_of` says which.
+        `_choose_start` says which.
         """
-        start = self._start_of(k, visit)
+        start = self._choose_start(k, visit)
         if start is VisitStart.LAST_END:
             self._set_variables(self.last_variables[k, visit.trim_share])
         elif start is VisitStart.BELOW:
@@ -413,14 +442,22 @@ class FrontSearch:
         else:
             self._load_best(k)
 
-    def _start_of(self, k: int, visit: Visit) -> VisitStart:
-        """Return where a visit to k variables begins: `visit.start`, or another start.
+    def _choose_start(self, k: int, visit: Visit) -> VisitStart:
+        """Choose where a visit to k variables begins: at `visit.start`, if that is possible.
 
-        The starts are the variables where the last visit ended (LAST_END), the best rule of k + 1
-        variables less one (ABOVE), the best rule of k (BEST), and the best rule of k − 1 plus one
-        (BELOW). If the wanted start does not exist or is not worth a visit, BEST or BELOW is taken.
+        The starts, in the order in which they replace each other, are
+
+            LAST_END   the variables with which the last visit of the same kind ended; it is
+                       replaced by BEST if there was no such visit
+            ABOVE      the best rule of k + 1 variables, without one of them; it is replaced by BEST
+                       if there is no such rule
+            BEST       the best rule of k variables
+            BELOW      the best rule of k − 1 variables, and one variable more; it always exists
+
+        BEST and ABOVE are both replaced by BELOW if there is no rule of k variables, or none that
+        is better than the best of k − 1: then the search at k variables has not got anywhere yet.
         """
-        # The wanted start may not exist.
+        # A start that does not exist.
         start = visit.start
         has_last_end = (k, visit.trim_share) in self.last_variables
         if start is VisitStart.LAST_END and not has_last_end:
@@ -428,11 +465,10 @@ class FrontSearch:
         if start is VisitStart.ABOVE and not self._has_rule(k + 1):
             start = VisitStart.BEST
 
-        # The best rule of k variables may be unknown, or not better than that of k − 1. Then
-        # neither this rule nor that of k + 1 variables is worth a visit.
-        is_better_than_below = self.best.errors[k] < self.best.errors[k - 1]
-        is_worthwhile = self._has_rule(k) and is_better_than_below
-        if start in (VisitStart.BEST, VisitStart.ABOVE) and not is_worthwhile:
+        # A start that is not worth a visit.
+        is_better_than_fewer = self.best.errors[k] < self.best.errors[k - 1]
+        has_good_rule = self._has_rule(k) and is_better_than_fewer
+        if start in (VisitStart.BEST, VisitStart.ABOVE) and not has_good_rule:
             start = VisitStart.BELOW
         return start
 
@@ -506,20 +542,24 @@ class FrontSearch:
     def _add_best_variable(self, k: int) -> None:
         """Load the best rule of k variables, and add the variable that leaves the fewest errors.
 
-        The most promising columns are tried, each with a fit. At the end the k + 1 variables that
-        win are loaded without a fit, which the visit makes. If no column can be added, the k
-        variables stay loaded.
+        The most promising columns are tried, each with a fit, which changes the support of the
+        workspace. At the end the workspace has the k variables of the best rule and the column that
+        won. Their weights are not fitted again: the visit that starts from them does so. If no
+        column can be added, the workspace has the k variables alone.
         """
         columns = self._promising_additions(k)
-        errors = [self._errors_with(column, k) for column in columns]
+        errors_with_column = [self._errors_with(column, k) for column in columns]
 
-        # The trials have changed the support, so load the best rule of k variables again. The fits
-        # of the trials may also have improved that rule, so that it has the best column already.
+        # The trials have changed the support, so load the best rule of k variables again.
         self._load_best(k)
-        if columns.size > 0:
-            best_column = int(columns[np.argmin(errors)])
-            if not self._is_in_support(best_column):
-                self._change_without_fit(add=best_column)
+        if columns.size == 0:
+            return
+        best_column = int(columns[np.argmin(errors_with_column)])
+
+        # The fits of the trials may have improved the rule that is loaded: then it may contain the
+        # best column already.
+        if not self._is_in_support(best_column):
+            self._change_without_fit(add=best_column)
 
     def _errors_with(self, column: int, k: int) -> int:
         """Load the best rule of k variables, add a column, fit, and return the errors.
