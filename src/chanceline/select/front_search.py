@@ -98,9 +98,8 @@ def default_front_swaps(problem: Problem, max_variables: int) -> int:
     """Return the default number of swaps: about five to ten seconds on gene-expression data.
 
     A total amount of work is divided by the work of one swap; both are estimated in
-    multiplications. The constants of these estimates were measured. The total grows with the square
-    root of `max_variables`, the number of sizes to search. If there are only few supports (sets of
-    variables), few swaps are enough.
+    multiplications. The total grows with the square root of `max_variables`, the number of sizes to
+    search. If there are only few supports (sets of variables), few swaps are enough.
     """
     # The work of a swap: the gradient for all columns, and fits on a support.
     n_columns, n_samples = problem.columns.shape
@@ -172,14 +171,14 @@ class FrontSearch:
 
         problem : the table in which rules are searched.
         max_variables : largest number of variables of a rule.
-        seed : of the random numbers, which swaps use.
+        seed : of the random numbers.
         """
         self.problem = problem
         self.max_variables = max_variables
 
         # The workspace of all fits (by the squared hinge loss): the table, and the support in use
-        # with its weights. The support needs places for the variables, for the intercept, and for
-        # the variable that a swap adds before it drops one (SPARE_PLACES).
+        # with its weights. The support needs places for the variables and the intercept, for the
+        # variable that a swap adds before it drops one, and one in reserve (SPARE_PLACES).
         self.workspace = make_hinge(
             problem.columns,
             capacity=max_variables + SPARE_PLACES + problem.n_unpenalized,
@@ -194,8 +193,8 @@ class FrontSearch:
         largest_size = max_variables + 1
         self.best = make_best_rules(largest_size, problem.n_unpenalized, problem.n_samples)
 
-        # The variables with which visits have ended. A key is (the number of variables k,
-        # `trim_share` of the visit); both say what the next visit of the same kind may start from.
+        # The variables with which visits have ended, so that later visits may start from them. A
+        # key is (number of variables k, `trim_share` of the visit).
         self.last_variables: dict[tuple[int, float], NDArray[np.int64]] = {}
         self.n_swaps = 0  # granted to visits so far
 
@@ -206,8 +205,7 @@ class FrontSearch:
         Then up to MAX_WALKS walks improve these rules. A walk visits all sizes (numbers of
         variables) again and again, and swaps variables at each; the walks share the budget equally.
 
-        Every rule that is tried is compared with the best one of its size, `self.best`, and
-        replaces it if it makes fewer errors.
+        Every rule that is tried is stored in `self.best` if it is the best of its size so far.
 
         Yields the number of swaps granted so far, as a chance to interrupt.
         """
@@ -447,15 +445,16 @@ class FrontSearch:
 
         The starts, in the order in which they replace each other, are
 
-            LAST_END   the variables with which the last visit of the same kind ended; it is
+            LAST_END   the variables with which the last visit of the same `trim_share` ended; it is
                        replaced by BEST if there was no such visit
             ABOVE      the best rule of k + 1 variables, without one of them; it is replaced by BEST
                        if there is no such rule
             BEST       the best rule of k variables
-            BELOW      the best rule of k − 1 variables, and one variable more; it always exists
+            BELOW      the best rule of k − 1 variables (or fewer), and one variable more; this is
+                       always possible
 
-        BEST and ABOVE are both replaced by BELOW if there is no rule of k variables, or none that
-        is better than the best of k − 1: then the search at k variables has not got anywhere yet.
+        If no rule of k variables is known, or none that is better than the best of k − 1, neither
+        BEST nor ABOVE is worth a visit: BELOW replaces both.
         """
         # A start that does not exist.
         start = visit.start
@@ -486,9 +485,9 @@ class FrontSearch:
         set_support(self.workspace, np.concatenate([intercept, variables]), weights)
 
     def _load_best(self, k: int) -> None:
-        """Load the best rule of k variables, or of fewer where signs left none of k.
+        """Load the best rule of k variables; or of fewer, if signs left no rule of k variables.
 
-        That without variables always exists.
+        The rule without variables always exists.
         """
         while not self._has_rule(k):
             k -= 1
