@@ -148,7 +148,8 @@ def search_pools(
     columns, each next one twice as many, and the last search is that of all columns. If a larger
     pool cannot help, only the first one is searched, and the result is the rule of fewest errors.
 
-    Yields the events of all these searches: candidates, lower bounds and numbers of iterations.
+    Yields the events of all these searches: candidates and numbers of iterations; lower bounds only
+    of the search of all columns, as what is proven for a pool is not proven for the whole table.
 
     ranking : all columns, the most promising first.
     width : number of columns of the first pool.
@@ -278,30 +279,33 @@ def search_separating(
         return
     yield start.candidate
 
-    # Step 2. `best.remember` passes all events on, and keeps the last candidate and the last lower
-    # bound among them. So after each step `best.candidate` has the smallest support so far.
-    best = _BestSoFar(start.candidate)
-    max_pairs = affordable_pairs(problem, best.size(), settings.budget)
+    # Step 2. `best_so_far.remember` passes all events on, and keeps the last candidate and the last
+    # lower bound among them. So after each step `best_so_far.candidate` is the best candidate.
+    best_so_far = _BestSoFar(start.candidate)
+    max_pairs = affordable_pairs(problem, best_so_far.size(), settings.budget)
     sweep_events = sweep_small_supports(problem, start.candidate, max_pairs)
-    yield from best.remember(sweep_events)
-    if best.is_minimal():
+    yield from best_so_far.remember(sweep_events)
+    if best_so_far.is_minimal():
         return
 
     # Step 3. Message passing changes the support of its workspace. So the swaps get a new workspace
     # with the best support so far.
     workspace = start.workspace
-    if best.size() >= MESSAGE_PASSING_FROM:
+    if best_so_far.size() >= MESSAGE_PASSING_FROM:
         message_events = pass_messages(
-            start.workspace, best.size(), settings.seed, earlier_iterations=start.n_greedy_steps
+            start.workspace,
+            best_so_far.size(),
+            settings.seed,
+            earlier_iterations=start.n_greedy_steps,
         )
-        yield from best.remember(message_events)
-        workspace, _separates = start_from(problem, best.candidate)
+        yield from best_so_far.remember(message_events)
+        workspace, _separates = start_from(problem, best_so_far.candidate)
 
     # Step 4. The swaps end when the size is proven to be the minimum.
-    swap_events = swap_from(problem, workspace, best.candidate, settings)
-    for event in best.remember(swap_events):
+    swap_events = swap_from(problem, workspace, best_so_far.candidate, settings)
+    for event in best_so_far.remember(swap_events):
         yield event
-        if best.is_minimal():
+        if best_so_far.is_minimal():
             return
 
 
@@ -385,7 +389,10 @@ class _BestSoFar:
         return self.size() <= self.lower_bound
 
     def remember(self, events: Iterator[Event]) -> Iterator[Event]:
-        """Pass events on, and keep the last candidate and the last proof among them."""
+        """Pass events on, and keep the last candidate and the last proof among them.
+
+        Each event is kept at the moment it is passed on, so the result must be iterated over.
+        """
         for event in events:
             if isinstance(event, Candidate):
                 self.candidate = event

@@ -90,15 +90,17 @@ def make_best_rules(max_variables: int, n_unpenalized: int, n_samples: int) -> B
 
 
 @leaf_kernel()
-def store(best: Any, n_unpenalized: int, support: NDArray, weights: NDArray, size: int) -> None:
-    """Copy a rule of `size` columns into `best`, at its number of variables.
+def store(
+    best_rules: Any, n_unpenalized: int, support: NDArray, weights: NDArray, size: int
+) -> None:
+    """Copy a rule of `size` columns into `best_rules`, at its number of variables.
 
-    best : the `BestRules`. Its `errors` are not set here, but by the caller.
+    best_rules : the `BestRules`. Its `errors` are not set here, but by the caller.
     n_unpenalized : how many of the columns are no variables; they come first.
     support, weights : (≥ size,) the columns of the rule and their weights.
     """
-    supports = best.supports
-    stored_weights = best.weights
+    supports = best_rules.supports
+    stored_weights = best_rules.weights
     n_variables = size - n_unpenalized
     for i in range(size):
         supports[n_variables, i] = support[i]
@@ -106,16 +108,16 @@ def store(best: Any, n_unpenalized: int, support: NDArray, weights: NDArray, siz
 
 
 @leaf_kernel()
-def note_rule(workspace: Any, best: Any) -> int:
+def note_rule(workspace: Any, best_rules: Any) -> int:
     """Count the errors of the present rule, and store it if it is the best of its size so far.
 
-    The size of a rule is its number of variables. `best` has one row for each size: the fewest
-    errors found, and the columns and weights of the rule that makes them.
+    The size of a rule is its number of variables. `best_rules` has one row for each size: the
+    fewest errors found, and the columns and weights of the rule that makes them.
 
     workspace : the `Hinge` with the present rule: its support, weights and margins. Only the first
         `n_used[0]` places of support and weights are in use. The unpenalized columns (the
         intercept), which are no variables, come first among them.
-    best : the `BestRules` so far; its row of this size is overwritten if the rule is better.
+    best_rules : the `BestRules` so far; its row of this size is overwritten if the rule is better.
 
     Returns
     -------
@@ -128,36 +130,36 @@ def note_rule(workspace: Any, best: Any) -> int:
     n_variables = n_columns - n_unpenalized
 
     # Rules without variables are not stored, and there is no room for rules that are too large.
-    fewest_errors = best.errors
+    fewest_errors = best_rules.errors
     is_stored_size = 1 <= n_variables < fewest_errors.size
     if is_stored_size:
         # A first column of −1 says that no rule of this size is stored yet.
-        is_first_rule = best.supports[n_variables, 0] < 0
+        is_first_rule = best_rules.supports[n_variables, 0] < 0
         if is_first_rule or errors < fewest_errors[n_variables]:
             fewest_errors[n_variables] = errors
-            store(best, n_unpenalized, state.support, state.weights, size=n_columns)
+            store(best_rules, n_unpenalized, state.support, state.weights, size=n_columns)
     return errors
 
 
 @leaf_kernel()
-def is_near_best(workspace: Any, best: Any, errors: int, descent_gap: int) -> bool:
+def is_near_best(workspace: Any, best_rules: Any, errors: int, descent_gap: int) -> bool:
     """Whether the present rule makes at most `descent_gap` errors more than the best of its size.
 
     It is False for a rule without errors, which cannot be improved, and for sizes that are not
     stored.
 
     workspace : the `Hinge` with the present rule.
-    best : the `BestRules` so far.
+    best_rules : the `BestRules` so far.
     errors : those of the present rule.
     """
     n_variables = workspace.state.n_used[0] - workspace.data.n_unpenalized
-    fewest_errors = best.errors  # by the number of variables
+    fewest_errors = best_rules.errors  # by the number of variables
     is_stored_size = 1 <= n_variables < fewest_errors.size
     return is_stored_size and errors > 0 and errors <= fewest_errors[n_variables] + descent_gap
 
 
 @inner_kernel()
-def descend_and_note(workspace: Any, best: Any) -> int:
+def descend_and_note(workspace: Any, best_rules: Any) -> int:
     """Lower the errors of a rule by line searches, and store it if no rule of its size is better.
 
     The result replaces the best rule of its size even if both make equally many errors. So the next
@@ -165,7 +167,7 @@ def descend_and_note(workspace: Any, best: Any) -> int:
 
     workspace : the `Hinge` with the present rule, which stays the same: the descent changes a copy
         of the weights and margins. (The descent works with the workspace's table.)
-    best : the `BestRules` so far; changed. It must have a place for rules of this number of
+    best_rules : the `BestRules` so far; changed. It must have a place for rules of this number of
         variables, which `is_near_best` tests.
 
     Returns
@@ -180,30 +182,30 @@ def descend_and_note(workspace: Any, best: Any) -> int:
     n_columns = workspace.state.n_used[0]
     n_variables = n_columns - n_unpenalized
 
-    # Copy its weights and margins into arrays that `best` keeps for this purpose.
-    trial_weights = best.trial_weights
-    trial_margins = best.trial_margins
+    # Copy its weights and margins into arrays that `best_rules` keeps for this purpose.
+    trial_weights = best_rules.trial_weights
+    trial_margins = best_rules.trial_margins
     for i in range(n_columns):
         trial_weights[i] = weights[i]
     for sample in range(margins.size):
         trial_margins[sample] = margins[sample]
 
     # Lower the errors of the copy: `descend` changes both arrays.
-    line_scratch = best.line
+    line_scratch = best_rules.line
     errors = descend(workspace, trial_weights, trial_margins, line_scratch)
 
     # Store the support with the new weights.
-    fewest_errors = best.errors  # index: number of variables
+    fewest_errors = best_rules.errors  # index: number of variables
     if errors <= fewest_errors[n_variables]:
         fewest_errors[n_variables] = errors
-        store(best, n_unpenalized, support, trial_weights, size=n_columns)
+        store(best_rules, n_unpenalized, support, trial_weights, size=n_columns)
     return errors
 
 
 @kernel()
 def refit_and_note(  # noqa: PLR0913
     workspace: Any,
-    best: Any,
+    best_rules: Any,
     add: int,
     drop: int,
     n_trimmed: int,
@@ -219,7 +221,7 @@ def refit_and_note(  # noqa: PLR0913
     ----------
     workspace : the `Hinge` with the support and its fitted weights. Afterwards it has the changed
         support, and the weights and margins of the refit (not those of the descent).
-    best : the `BestRules` so far, one for each number of variables; changed.
+    best_rules : the `BestRules` so far, one for each number of variables; changed.
     add : index, in the table, of a column to add; −1 to add none.
     drop : place, in the support, of a column to remove; −1 to remove none.
     n_trimmed : how many samples, those of smallest margin, the fit leaves out as errors.
@@ -239,15 +241,15 @@ def refit_and_note(  # noqa: PLR0913
         trim_noise=0.0,
         max_newton=max_newton,
     )
-    errors = note_rule(workspace, best)
-    if is_near_best(workspace, best, errors=errors, descent_gap=descent_gap):
-        errors = descend_and_note(workspace, best)
+    errors = note_rule(workspace, best_rules)
+    if is_near_best(workspace, best_rules, errors=errors, descent_gap=descent_gap):
+        errors = descend_and_note(workspace, best_rules)
     return errors
 
 
 def try_change(  # noqa: PLR0913
     workspace: Hinge,
-    best: BestRules,
+    best_rules: BestRules,
     *,
     add: int = -1,
     drop: int = -1,
@@ -262,7 +264,7 @@ def try_change(  # noqa: PLR0913
     Parameters
     ----------
     workspace : the `Hinge` with the support and its fitted weights; changed.
-    best : the best rules so far, one for each number of variables; changed.
+    best_rules : the best rules so far, one for each number of variables; changed.
     add : index of a column to add, or −1.
     drop : place in the support of a column to remove, or −1.
     n_trimmed : how many samples, those of smallest margin, the fit leaves out as errors.
@@ -276,7 +278,7 @@ def try_change(  # noqa: PLR0913
     """
     errors = refit_and_note(
         workspace,
-        best,
+        best_rules,
         add=add,
         drop=drop,
         n_trimmed=n_trimmed,
@@ -289,7 +291,7 @@ def try_change(  # noqa: PLR0913
 @kernel()
 def swap_and_note(  # noqa: PLR0913
     workspace: Any,
-    best: Any,
+    best_rules: Any,
     size: int,
     max_swaps: int,
     target_errors: int,
@@ -315,7 +317,7 @@ def swap_and_note(  # noqa: PLR0913
         `n_used`, the number of columns in use. `iteration` counts the additions; by this number a
         column that was swapped is tabu for a while. Both are arrays of one entry, so that compiled
         functions can change them.
-    best : the `BestRules` so far, one for each number of variables; changed.
+    best_rules : the `BestRules` so far, one for each number of variables; changed.
     size : number of columns of the support, including the unpenalized ones (the intercept).
     max_swaps, target_errors : the swaps end after so many, or when the best rule of this size makes
         at most `target_errors` errors.
@@ -331,7 +333,7 @@ def swap_and_note(  # noqa: PLR0913
     """
     n_used = workspace.state.n_used
     iteration = workspace.state.iteration
-    fewest_errors = best.errors  # index: number of variables; `note_rule` lowers its entries
+    fewest_errors = best_rules.errors  # index: number of variables; `note_rule` lowers its entries
     n_variables = size - workspace.data.n_unpenalized
     n_trimmed = n_trimmed_at_first  # set at every addition, and kept for the removal after it
     for n_halves_done in range(2 * max_swaps):
@@ -369,15 +371,15 @@ def swap_and_note(  # noqa: PLR0913
             trim_noise=noise,
             max_newton=max_newton,
         )
-        errors = note_rule(workspace, best)
-        if is_removal and is_near_best(workspace, best, errors=errors, descent_gap=descent_gap):
-            descend_and_note(workspace, best)
+        errors = note_rule(workspace, best_rules)
+        if is_removal and is_near_best(workspace, best_rules, errors, descent_gap):
+            descend_and_note(workspace, best_rules)
     return max_swaps  # also if there is no column to add: more swaps would not help
 
 
 def swap_for_errors(  # noqa: PLR0913
     workspace: Hinge,
-    best: BestRules,
+    best_rules: BestRules,
     *,
     size: int,
     max_swaps: int,
@@ -395,7 +397,7 @@ def swap_for_errors(  # noqa: PLR0913
     Parameters
     ----------
     workspace : the `Hinge` with the support and its fitted weights; changed.
-    best : the best rules so far; changed.
+    best_rules : the best rules so far; changed.
     size : number of columns of the support, including the unpenalized ones. If nonnegative columns
         have left the support, additions fill it up.
     max_swaps : largest number of swaps.
@@ -416,7 +418,7 @@ def swap_for_errors(  # noqa: PLR0913
     """
     n_swaps = swap_and_note(
         workspace,
-        best,
+        best_rules,
         size=size,
         max_swaps=max_swaps,
         target_errors=target_errors,

@@ -335,8 +335,8 @@ def write_cuts(
 
         # The innermost loop. `fill_cut` writes the cut to `scratch.cut`, and returns its number of
         # bits, or NOT_A_CUT if every support meets the cut anyway. Count the cut, and write it if
-        # it is small. (This loop would be slower by 10 % as a function of its own,
-        # even an inlined one.)
+        # it is small. (This loop would be slower by 10 % as a function of its own, even an inlined
+        # one.)
         for last in range(chosen[level]):
             n_bits = fill_cut(patterns, last, level, half=order // 2, scratch=scratch)
             if n_bits != NOT_A_CUT:

@@ -234,8 +234,8 @@ class FrontSearch:
             n_swaps_at_end = walk_number * budget // n_walks
             yield from self._walk_until(n_swaps_at_end)
 
-            is_better_size = self.best.errors < best_of_walks.errors  # a mask over the sizes
-            best_of_walks.take_where(is_better_size, self.best)
+            has_fewer_errors = self.best.errors < best_of_walks.errors  # a mask over the sizes
+            best_of_walks.take_where(has_fewer_errors, self.best)
 
         # The last walk starts from the best rules of all walks, so that `self.best` is the result.
         self._restart_from(best_of_walks, best_of_walks)
