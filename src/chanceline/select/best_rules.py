@@ -319,17 +319,18 @@ def swap_and_note(  # noqa: PLR0913
         functions can change them.
     best_rules : the `BestRules` so far, one for each number of variables; changed.
     size : number of columns of the support, including the unpenalized ones (the intercept).
-    max_swaps, target_errors : the swaps end after so many, or when the best rule of this size makes
-        at most `target_errors` errors.
+    max_swaps : largest number of swaps.
+    target_errors : the swaps end when the best rule of this size makes at most so many errors.
     n_trimmed_at_first : number of samples trimmed until the first addition.
-    trim_share : from then on this share of E − 1 samples, E the errors of the best rule.
+    trim_share : from the first addition on, trim_share · (E − 1) samples are trimmed, where E is
+        the number of errors of the best rule of this size.
     trim_noise : size of the noise with which samples are trimmed after an addition.
     descent_gap : after a removal a rule is improved by a descent on its errors if it makes at most
         so many errors more than the best of its size.
 
     Returns
     -------
-    The number of swaps done.
+    The number of swaps done; `max_swaps` also if there is no column left to add.
     """
     n_used = workspace.state.n_used
     iteration = workspace.state.iteration
@@ -347,7 +348,7 @@ def swap_and_note(  # noqa: PLR0913
         place_to_drop = NONE  # place in the support
         if is_removal:
             place_to_drop = choose_removal(workspace)
-            noise = 0.0
+            noise_of_trimming = 0.0
             max_newton = SWAP_FIT_STEPS
         else:
             iteration[0] += 1
@@ -359,7 +360,7 @@ def swap_and_note(  # noqa: PLR0913
             # error, or the swaps would have ended.) A removal follows, so a rough fit is enough: it
             # has few steps, and trims with noise.
             n_trimmed = int(trim_share * (fewest_errors[n_variables] - 1))
-            noise = trim_noise
+            noise_of_trimming = trim_noise
             max_newton = ADDITION_FIT_STEPS
 
         # Refit, and store the rule if it is good. After a removal, improve a nearly best rule.
@@ -368,13 +369,13 @@ def swap_and_note(  # noqa: PLR0913
             add=column_to_add,
             drop=place_to_drop,
             max_errors=n_trimmed,  # a fit trims as many samples as it allows errors
-            trim_noise=noise,
+            trim_noise=noise_of_trimming,
             max_newton=max_newton,
         )
         errors = note_rule(workspace, best_rules)
         if is_removal and is_near_best(workspace, best_rules, errors, descent_gap):
             descend_and_note(workspace, best_rules)
-    return max_swaps  # also if there is no column to add: more swaps would not help
+    return max_swaps
 
 
 def swap_for_errors(  # noqa: PLR0913
