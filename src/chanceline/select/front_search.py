@@ -381,15 +381,18 @@ class FrontSearch:
         workspace.state.tabu_until[:] = 0
         workspace.state.iteration[0] = 0
 
-        # How near to the best rule of k variables a rule must come so that a descent on its errors
-        # follows. This depends on the errors of the best rule before the visit: loading the support
-        # to start from tries rules, and may find a better one.
+        # A rule that makes at most `descent_gap` errors more than the best rule of k variables is
+        # improved by a descent on its errors. This number depends on the errors of the best rule
+        # before the visit. So it is computed first: loading the start tries rules, and may find a
+        # better one.
         descent_gap = self._descent_gap(k, visit)
+
+        # Load the support to start from.
         self._load_start(k, visit)
 
-        # If no column could be added the support is too small, and there is nothing to swap. With
-        # prescribed signs it may also be too small because columns have left it, whose weights
-        # would get a forbidden sign; then the swaps fill it up again.
+        # The support has fewer than k variables if no column could be added. Then there is nothing
+        # to swap. With prescribed signs it may also be too small because columns have left it,
+        # whose weights would get a forbidden sign; then the swaps fill it up again.
         can_swap = workspace.n_selected == k or self.problem.signs is not None
         if not can_swap:
             return
