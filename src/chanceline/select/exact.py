@@ -102,7 +102,7 @@ def prove(  # noqa: PLR0913
     # smaller sizes are too. The search for the smallest size that suffices is between
     # `largest_refuted_size`, ruled out so far, and `smallest_known_size`, known to suffice.
     largest_refuted_size = lower_bound - 1
-    n_nodes = 0  # of all walks
+    n_nodes = 0  # of the search trees of all walks, the effort so far
     if best is not None:
         iterations_before_proof = best.iterations
         smallest_known_size = best.support.size

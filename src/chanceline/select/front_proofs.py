@@ -85,7 +85,7 @@ def prove_pairs(
     # were asked for.
     has_point_of_pairs = len(points) > 2
     if not has_point_of_pairs:
-        return [_proven_if(point, point.errors == 0) for point in points]
+        return [_mark_if_proven(point, point.errors == 0) for point in points]
 
     # The pairs to search: all, that of the present point, or none.
     work_per_pair = problem.n_samples**2
@@ -111,11 +111,11 @@ def prove_pairs(
     for point in improved_points:
         reaches_bound = point.errors <= search_result.lower_bound
         is_best_of_pairs = point.k == 2 and searches_all_pairs and reaches_bound
-        marked_points.append(_proven_if(point, is_best_of_pairs or point.errors == 0))
+        marked_points.append(_mark_if_proven(point, is_best_of_pairs or point.errors == 0))
     return marked_points
 
 
-def _proven_if(point: FrontPoint, is_proven: bool) -> FrontPoint:
+def _mark_if_proven(point: FrontPoint, is_proven: bool) -> FrontPoint:
     """Mark a point as proven if `is_proven`; a point that is marked already stays so."""
     return replace(point, proven=point.proven or is_proven)
 
