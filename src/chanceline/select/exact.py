@@ -71,14 +71,14 @@ def run_exact(
 
 def prove(  # noqa: PLR0913
     problem: Problem,
-    best: Candidate | None,
+    known_candidate: Candidate | None,
     budget: int,
     *,
     max_errors: int = 0,
     lower_bound: int = 1,
     max_decisions: int = RATIONAL_DECISIONS,
 ) -> Iterator[Candidate | LowerBound | int]:
-    """Rule out sizes of supports, by walks over all supports of a size, until the best is minimal.
+    """Rule out sizes of supports, by walks over all supports of a size, until the smallest is found.
 
     A support suffices if a rule on it makes at most `max_errors` errors. If a walk finds such a
     support, its size is the smallest known from then on. The proof stops when `budget` nodes are
@@ -86,7 +86,7 @@ def prove(  # noqa: PLR0913
 
     Parameters
     ----------
-    best : a support that suffices; None if none is known.
+    known_candidate : a support that suffices; None if none is known.
     budget : largest number of nodes of the walks.
     max_errors : number of samples that may be misclassified.
     lower_bound : a size for which it is known already that no smaller support suffices.
@@ -96,16 +96,16 @@ def prove(  # noqa: PLR0913
     ------
     A `LowerBound` for every size ruled out, a `Candidate` for every smaller support found, and
     between them, as a chance to interrupt, the number of iterations spent: those of the search that
-    found `best`, and the nodes of the walks.
+    found `known_candidate`, and the nodes of the walks.
     """
     # A support that suffices still suffices with one more variable. So if a size is ruled out, all
     # smaller sizes are too. The search for the smallest size that suffices is between
     # `largest_refuted_size`, ruled out so far, and `smallest_known_size`, known to suffice.
     largest_refuted_size = lower_bound - 1
     n_nodes = 0  # of the search trees of all walks, the effort so far
-    if best is not None:
-        iterations_before_proof = best.iterations
-        smallest_known_size = best.support.size
+    if known_candidate is not None:
+        iterations_before_proof = known_candidate.iterations
+        smallest_known_size = known_candidate.support.size
     else:
         iterations_before_proof = 0
         smallest_known_size = problem.n_features + 1  # not even all variables are known to suffice
