@@ -78,7 +78,7 @@ def prove(  # noqa: PLR0913
     lower_bound: int = 1,
     max_decisions: int = RATIONAL_DECISIONS,
 ) -> Iterator[Candidate | LowerBound | int]:
-    """Rule out sizes of supports, by walks over all supports of a size, up to the smallest size.
+    """Prove how many variables are needed, by walks over all supports of one size after another.
 
     A support suffices if a rule on it makes at most `max_errors` errors. If a walk finds such a
     support, its size is the smallest known from then on. The proof stops when `budget` nodes are
