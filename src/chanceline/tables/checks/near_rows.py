@@ -63,7 +63,7 @@ def warn_of_near_rows(
     ----------
     X : numbers of shape (samples, features).
     y : labels ±1 of shape (samples,).
-    group_of_row : (samples,) rows with the same number belong together, such as subset of one
+    group_of_row : (samples,) rows with the same number belong together, such as rows of one
         subject.
     row_names : what messages call each row, (samples,).
     """
@@ -122,11 +122,12 @@ def near_pairs(X: AnyTable, group_of_row: NDArray[np.int64]) -> NearPairs:
 
     Their squared distance is at most `NEAR_SHARE` times the median over all pairs. It is also so
     small that, with probability 1 − `NEAR_LEVEL`, no pair of independent rows would be so close.
+    The probability is Bonferroni's bound: the number of pairs times the probability for one pair.
 
     Parameters
     ----------
     X : numbers of shape (samples, features).
-    group_of_row : (samples,) rows with the same number belong together, such as subset of one
+    group_of_row : (samples,) rows with the same number belong together, such as rows of one
         subject.
     """
     values = _standardized(X)
@@ -144,13 +145,17 @@ def near_pairs(X: AnyTable, group_of_row: NDArray[np.int64]) -> NearPairs:
         shares_of_median=squares[is_candidate] / max(median, SMALLEST_MEAN),
     )
 
-    # The probability that two independent rows are so close, for each candidate. Its approximation
-    # by a continuous distribution is too small where columns have few different values, so that
-    # independent rows are often equal. It is at least the probability of equal rows.
-    chance_closer = _chance_of_closer_rows(squares[is_candidate], squares)
-    chance = np.maximum(chance_closer, _chance_of_equal_rows(values))
-    chance_in_any_pair = len(squares) * chance  # an upper bound (Bonferroni)
-    return candidates.subset(chance_in_any_pair <= NEAR_LEVEL)
+    # For each candidate, the probability that one pair of independent rows is at least as close. It
+    # is approximated by a scaled χ² distribution of the squared distances.
+    pvalues = _chance_of_closer_rows(squares[is_candidate], squares)  # (candidates,)
+
+    # Equal rows are at least as close as any pair. Where columns have few different values,
+    # independent rows may often be equal, which the continuous χ² distribution misses. So the
+    # probability of equal rows, the same for all candidates, is a lower bound.
+    chance_of_equality = _chance_of_equal_rows(values)
+    pvalues = np.maximum(pvalues, chance_of_equality)
+    corrected_pvalues = len(squares) * pvalues  # for all pairs of rows (Bonferroni)
+    return candidates.subset(corrected_pvalues <= NEAR_LEVEL)
 
 
 def _standardized(X: AnyTable) -> Floats:

@@ -17,7 +17,7 @@ SMALLEST_RELATIVE_SPREAD = 1e-9  # of a column's largest value; less is rounding
 SHUFFLE_SEED = 0  # the same table gets the same warnings
 
 
-def columns_in_steps(X: AnyTable, most_columns: int = MOST_COLUMNS_USED) -> Floats:
+def evenly_spaced_columns(X: AnyTable, most_columns: int = MOST_COLUMNS_USED) -> Floats:
     """Every k-th column of X (samples, features), with the smallest k that leaves at most
     `most_columns`.
     """
@@ -65,7 +65,7 @@ def standardized_within_classes(X: AnyTable, y: Floats) -> Floats:
     X : numbers of shape (samples, features).
     y : labels ±1 of shape (samples,).
     """
-    some_columns = columns_in_steps(X)
+    some_columns = evenly_spaced_columns(X)
     class_of_row = class_of_rows(y)
     centred = centred_within(some_columns, class_of_row)
     spread = centred.std(axis=0)
