@@ -179,8 +179,8 @@ def refuse_undeclared(
     if is_declared or is_denied:
         return
 
-    # Look for a suspect, a column that seems to tell subjects, among all columns but the outcome and
-    # the covariates. A column is no suspect if it divides the rows as an explained column does.
+    # Look for a suspect, a column that seems to tell subjects, among all columns but the outcome
+    # and the covariates. A column is no suspect if it divides the rows as an explained column does.
     outcome_names = [column.name for column in outcome_columns]
     other_columns = table.raw.without_columns([*outcome_names, *covariates])
     examined_columns = _columns_about_samples(other_columns)
@@ -213,22 +213,22 @@ def _explained_columns(
     """
     # The classes, and an outcome of text. A numeric outcome is not included: rows with the same
     # number may well be of one subject.
-    explained = [pd.Series(signs)]
+    explained_columns = [pd.Series(signs)]
     for column in outcome_columns:
         if not pd.api.types.is_numeric_dtype(column):
-            explained.append(column)
+            explained_columns.append(column)
 
     # Columns called independent in the settings of the new table. They must exist.
     for name in table.settings.independent:
-        explained.append(find_column(table.raw, name, "independent"))
+        explained_columns.append(find_column(table.raw, name, "independent"))
 
     # Columns that the first table had as independent, and those of roles. The new table may lack
     # them.
     for name in (*recipe.independent, *table.roles.values()):
         found_column = table.raw.column(name)
         if found_column is not None:
-            explained.append(found_column)
-    return explained
+            explained_columns.append(found_column)
+    return explained_columns
 
 
 def _columns_about_samples(raw: RawTable) -> SampleColumns:

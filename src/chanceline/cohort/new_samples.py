@@ -198,9 +198,10 @@ def new_samples(table: NewTable, rule: FixedRule, inputs: RuleInputs) -> NewSamp
     rule_positions = recipe.column_numbers(rule.features)  # among the features of the recipe
     rule_columns = np.ascontiguousarray(transformed[:, rule_positions])  # (samples, rule features)
 
-    # Numbers that lie far from the ranges of the first table may have other units. They are compared
-    # in the form in which the ranges were taken: after a transform that looks at whole rows, and
-    # before any other. In the second case the features of the recipe are those of the rule.
+    # Numbers that lie far from the ranges of the first table may have other units. They are
+    # compared in the form in which the ranges were taken: after a transform that looks at whole
+    # rows, and before any other. In the second case the features of the recipe are those of the
+    # rule, so that `rule.features` names the columns of either array.
     compared_numbers = untransformed
     if recipe.looks_at_rows:
         compared_numbers = rule_columns

@@ -85,7 +85,7 @@ class _CheckedTable(NamedTuple):
     Attributes
     ----------
     values : finite numbers, (samples, features).
-    labels : (samples,) ±1: 1 for the class whose value is the larger one, as y sorts them.
+    labels : (samples,) ±1, with 1 for the larger of the two values of y.
     names : the names of the features.
     subject_candidates : (samples, columns) the columns that may say which rows belong together.
     """
@@ -105,8 +105,8 @@ def _checked_table(X: Any, y: ArrayLike, feature_names: Sequence[str] | None) ->
     y : the class of each sample, of shape (samples,), two different ones.
     feature_names : names for the columns of an array; None to number them.
     """
-    # A table of very many columns is never copied, but read a few columns at a time. Only columns of
-    # whole numbers may tell subjects, and these are in memory.
+    # A table of very many columns is never copied, but read a few columns at a time. Its columns of
+    # whole numbers, which alone may tell subjects, are in memory.
     column_reader = column_reader_if_wide(X)
     if column_reader is not None:
         wide = check_wide_arrays(column_reader, y, feature_names)

@@ -34,7 +34,7 @@ class CheckedWideArrays(NamedTuple):
     Attributes
     ----------
     features : finite numbers.
-    labels : (samples,) ±1: 1 for the class whose value is the larger one, as y sorts them.
+    labels : (samples,) ±1, with 1 for the larger of the two values of y.
     whole_numbers : (samples, columns) the columns that may say which rows belong together.
     """
 

@@ -64,8 +64,8 @@ def read_text(text: str, name: str, settings: TableSettings) -> CellGrid:
         # Pandas needs to know how many fields a row has. Columns are numbered, as names may repeat.
         options["names"] = range(len(column_names))
 
-    # Read the rows. Line numbers are those of the file, in which comments and the header stand above
-    # the rows.
+    # Read the rows. Line numbers are those of the file, in which comments and the header stand
+    # above the rows.
     n_comment_lines = text.count("\n") - table_text.count("\n")
     n_lines_above = n_comment_lines + n_header
     cells = _read_numbered_rows(rows_text, name, n_lines_above, options)
