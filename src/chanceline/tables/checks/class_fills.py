@@ -137,7 +137,7 @@ def _look_filled_with(
     first_rows_of_class = X[in_class][:FIRST_ROWS]
     # One value may repeat: the fill.
     not_coarse = np.flatnonzero(_n_values_that_repeat(first_rows_of_class) <= 1)
-    is_filled[not_coarse] = _have_repeated_centre(X[:, not_coarse], in_class, centre)
+    is_filled[not_coarse] = _only_centre_repeats(X[:, not_coarse], in_class, centre)
     return is_filled
 
 
@@ -151,7 +151,7 @@ def _n_values_that_repeat(values: Floats) -> Ints:
     return begins_run.sum(axis=0)
 
 
-def _have_repeated_centre(X: Floats, in_class: Bools, centre: Callable[..., Any]) -> Bools:
+def _only_centre_repeats(X: Floats, in_class: Bools, centre: Callable[..., Any]) -> Bools:
     """Which columns look filled with the centre (mean or median) of a class, of shape (features,).
 
     In such a column one value near the centre, the fill, repeats in the class, and no other value

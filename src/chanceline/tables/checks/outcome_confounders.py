@@ -41,15 +41,15 @@ def warn_of_outcome_confounders(
     adjusts_for_numbers : whether the test of this outcome can adjust for numeric covariates, and
         not only for categories. It decides which remedy the warning proposes.
     """
-    is_counted = first_of_each_group(groups, len(table))
-    counted_labels = [labels[is_counted] for labels in two_class_labels]
+    is_counted = first_of_each_group(groups, len(table))  # (samples,)
     findings = []
     for name in table:
         column = table[name]
         if not is_called_confounder(name):
             continue
-        if any(determines(controlled, column) for controlled in controlled_columns):
+        if any(determines(controlled_column, column) for controlled_column in controlled_columns):
             continue
+        counted_labels = [labels[is_counted] for labels in two_class_labels]
         pvalue = _smallest_pvalue(column[is_counted], counted_labels)
         if pvalue <= CONFOUNDED_LEVEL:
             findings.append(_confounder_warning(column, pvalue, adjusts_for_numbers))

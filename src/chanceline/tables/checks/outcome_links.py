@@ -26,13 +26,20 @@ def warn_if_gaps_follow_outcome(gaps: Bools, association: OutcomeAssociation) ->
     association : R² and tests of columns against the outcome's scores, which are orthonormal
         columns (rows, scores) that stand for the outcome.
     """
-    has_gap = gaps.any(axis=0)
-    if not has_gap.any():
+    column_has_gap = gaps.any(axis=0)
+    if not column_has_gap.any():
         return []
-    gap_indicators = evenly_spaced_columns(gaps[:, has_gap].astype(np.float64))  # 1 in gaps, else 0
-    pvalue_of_rows = _rank_pvalue(gaps.sum(axis=1), association)
-    pvalue_of_columns = association.pvalue(gap_indicators)
-    pvalue = min(1.0, 2 * pvalue_of_rows, 2 * pvalue_of_columns)
+
+    # The number of gaps in each row.
+    n_gaps_in_row = gaps.sum(axis=1)
+    pvalue_of_counts = _rank_pvalue(n_gaps_in_row, association)
+
+    # The columns with gaps, 1 in gaps and else 0. Of very many columns, evenly spaced ones are
+    # tested. The p-value is that of the column with the largest R².
+    gap_indicators = gaps[:, column_has_gap].astype(np.float64)
+    pvalue_of_columns = association.pvalue(evenly_spaced_columns(gap_indicators))
+
+    pvalue = min(1.0, 2 * pvalue_of_counts, 2 * pvalue_of_columns)
     if pvalue > ASSOCIATION_LEVEL:
         return []
     return [
@@ -58,8 +65,8 @@ def warn_if_dates_follow_outcome(
     findings = []
     for position, name in enumerate(times.columns):
         column = times.iloc[:, position]
-        filled = column.fillna(column.median()).to_numpy()
-        pvalue = n_columns * _rank_pvalue(filled, association)  # Bonferroni
+        filled_times = column.fillna(column.median()).to_numpy()
+        pvalue = n_columns * _rank_pvalue(filled_times, association)  # Bonferroni
         if pvalue > ASSOCIATION_LEVEL:
             continue
         findings.append(
@@ -142,6 +149,8 @@ def _warn_if_means_follow_outcome(X: Floats, association: OutcomeAssociation) ->
 
 
 def _rank_pvalue(values: Floats, association: OutcomeAssociation) -> float:
-    """The p-value of numbers (rows,) whose ranks do not go with the outcome."""
+    """The p-value of the hypothesis that the ranks of numbers (rows,) are independent of the
+    outcome.
+    """
     ranks: Floats = rankdata(values)
     return association.pvalue(ranks[:, None])

@@ -61,10 +61,8 @@ def warn_of_outcome_drift(X: Floats, association: OutcomeAssociation) -> list[Fi
 
     # Are the features associated with the outcome as a drift along the rows predicts? The likeness
     # of the observed and the predicted associations is a cosine, 1 if they are proportional.
-    if (
-        _cosine_with_drift_effects(X, row_numbers, residual_row_numbers, association)
-        < SMALLEST_LIKENESS
-    ):
+    likeness = _cosine_with_drift_effects(X, row_numbers, residual_row_numbers, association)
+    if likeness < SMALLEST_LIKENESS:
         return []
 
     # Do the features drift along the rows beyond what the outcome explains?
