@@ -134,9 +134,9 @@ class SavedOutcome(Result):
     ) -> OutcomeConfirmation:
         """Test the rule, as it is, on new samples of known outcome.
 
-        A row of the new table becomes a sample if it has an outcome and no gap in the features.
-        Samples of one group (a subject, say) are one unit, and every other sample is a unit of its
-        own; the test counts units.
+        A row of the new table becomes a sample if it has an outcome and no gap in what the rule
+        needs (features and covariates). Samples of one group (a subject, say) are one unit, and
+        every other sample is a unit of its own. The test counts units.
 
         Parameters
         ----------

@@ -138,8 +138,8 @@ class SavedResult(Result):
         """Test a rule, as it is, on new samples of known classes.
 
         A row of the new table becomes a sample if it is of one of the two classes and has no gap in
-        the features. Samples of one group (a subject, say) are one unit, and every other sample is
-        a unit of its own; the test counts units.
+        what the rule needs (features and covariates). Samples of one group (a subject, say) are one
+        unit, and every other sample is a unit of its own. The test counts units.
 
         Parameters
         ----------
@@ -149,8 +149,8 @@ class SavedResult(Result):
         label
             The column of the classes; by default as in the table tested.
         """
-        # Read the table, keep the rows of the two classes, and among them the samples.
-        # `samples.is_complete` is a mask of the rows of `table`, which `labels` has too.
+        # Read the table, keep the rows of the two classes, and among them the samples. `table` and
+        # `labels` have the same rows, and `samples.is_complete` is a mask of these.
         chosen_rule = self.rule(rule)
         label = label or self.inputs.recipe.label or None
         whole_table = read_with_fixed_settings(

@@ -165,7 +165,7 @@ def _needs_no_warning(column: pd.Series, controlled_columns: Sequence[pd.Series]
     """
     if is_called_confounder(column.name):
         return True
-    return any(determines(allowed, column) for allowed in controlled_columns)
+    return any(determines(controlled_column, column) for controlled_column in controlled_columns)
 
 
 def few_numbers(features: pd.DataFrame) -> list[Any]:

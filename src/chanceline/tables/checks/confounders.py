@@ -43,7 +43,7 @@ def warn_of_confounders(
         if not is_called_confounder(name):
             continue
         column = table[name]
-        if any(determines(adjusted_for, column) for adjusted_for in controlled_columns):
+        if any(determines(controlled_column, column) for controlled_column in controlled_columns):
             continue
         findings += _warn_if_confounded(column[is_counted], labels[is_counted])
     return findings

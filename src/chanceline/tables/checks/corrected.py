@@ -36,9 +36,9 @@ def warn_of_corrected_batches(X: AnyTable, y: Floats) -> list[Finding]:
     Such a correction regresses every feature on the batches and the labels, and subtracts the
     estimated effects of the batches. It leaves a trace. In a second regression these estimates
     would be 0. Each estimate is a weighted sum of the rows, with the same weights for all features.
-    With b batches there are b − 1 independent estimates, so that b − 1 weighted sums of the rows are
-    nearly 0 in all features. If the labels were used, the weight of a row depends on its
-    class, and not on its batch alone.
+    With b batches there are b − 1 independent estimates, so that b − 1 weighted sums of the rows
+    are nearly 0 in all features. If the labels were used, the weight of a row depends on its class,
+    and not on its batch alone.
 
     Parameters
     ----------

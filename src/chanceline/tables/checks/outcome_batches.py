@@ -65,7 +65,9 @@ def warn_of_outcome_batches(
     for column in candidates:
         # No warning is needed if the test takes the column into account, or if another check warns
         # about it because of its name.
-        is_controlled = any(determines(allowed, column) for allowed in controlled_columns)
+        is_controlled = any(
+            determines(controlled_column, column) for controlled_column in controlled_columns
+        )
         if is_called_confounder(column.name) or is_controlled:
             continue
 

@@ -38,7 +38,7 @@ def read_text(text: str, name: str, settings: TableSettings) -> CellGrid:
     settings : `header`, `decimal` and `na`.
     """
     # Find out how the table is laid out, from its first lines: the header (lines of column names)
-    # and some rows.
+    # and some rows. Quoted fields are masked in them, so that separators in quotes do not count.
     table_text = without_comments(text)
     if not table_text:
         raise InputError(f"{name} holds nothing but comments.")
