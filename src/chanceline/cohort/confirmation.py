@@ -233,16 +233,6 @@ def confirm_units(
         cross-validation had said of it.
     source, findings : the name of the new table, and what is worth knowing about it.
     """
-    # Errors: of all units, and of the units of each class.
-    is_wrong = units.is_wrong  # (units,)
-    is_right = ~is_wrong
-    sensitivity = share_right(is_right[units.is_positive])
-    specificity = share_right(is_right[~units.is_positive])
-
-    # The error of naming one class for all units, the one that is more frequent.
-    share_positive = float(units.is_positive.mean())
-    one_class_error = min(share_positive, 1 - share_positive)
-
     # Ranks: the area under the curve, within blocks.
     rank_test = concordance_test(units.scores, units.is_positive, units.block_of_unit)
     area_interval = area_interval_of_blocks(rank_test.area, units.block_sizes())
@@ -252,6 +242,16 @@ def confirm_units(
     calibration = None
     if claim.gives_probabilities and not units.are_paired:
         calibration = calibrate(units.scores, units.is_positive)
+
+    # Errors: of all units, and of the units of each class.
+    is_wrong = units.is_wrong  # (units,)
+    is_right = ~is_wrong
+    sensitivity = share_right(is_right[units.is_positive])
+    specificity = share_right(is_right[~units.is_positive])
+
+    # The error of naming one class for all units, the one that is more frequent.
+    share_positive = float(units.is_positive.mean())
+    one_class_error = min(share_positive, 1 - share_positive)
 
     return Confirmation(
         source=source,

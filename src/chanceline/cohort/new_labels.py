@@ -201,7 +201,7 @@ def _explained_columns(
     They are the outcome; the columns that were declared as blocks, groups or pairs (`table.roles`);
     and those that the user called independent, which only look like subjects. The latter were named
     in the settings of the new table, or when the table was tested that the rule was made from
-    (`recipe`).
+    (`recipe`). A column that groups the rows as one of all these is not suspected, either.
 
     Parameters
     ----------

@@ -161,7 +161,7 @@ class SavedResult(Result):
 
         # Refuse samples that the rule was made from. They are recognized by digests of their
         # features. Only those of the features of the first rule were saved, so that samples for
-        # other rules, which have other features, cannot be recognized.
+        # other rules, which may have other features, cannot be recognized.
         if chosen_rule is self.rules[0]:
             refuse_known_rows(samples.columns, self.inputs.row_digests, table.source)
 

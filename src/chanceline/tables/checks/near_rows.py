@@ -21,7 +21,7 @@ NEAR_SHARE = 0.5
 # … and the closest of independent rows would be so close with at most this probability.
 NEAR_LEVEL = 0.001
 NEARLY_EQUAL_SHARE = 0.1  # of the median, up to which they are called nearly equal
-# Of larger tables the first rows are looked at, and so many columns in equal steps.
+# Of larger tables the first rows are looked at, and so many evenly spaced columns.
 MOST_ROWS_COMPARED = 3000
 MOST_COLUMNS_COMPARED = 1000
 LARGEST_STANDARDIZED = 3.0  # standard deviations; what lies beyond counts as if it lay there
@@ -122,7 +122,8 @@ def near_pairs(X: AnyTable, group_of_row: NDArray[np.int64]) -> NearPairs:
 
     Their squared distance is at most `NEAR_SHARE` times the median over all pairs. It is also so
     small that, with probability 1 − `NEAR_LEVEL`, no pair of independent rows would be so close.
-    The probability is Bonferroni's bound: the number of pairs times the probability for one pair.
+    By Bonferroni, that is so if the probability for one pair, times the number of pairs, is at most
+    `NEAR_LEVEL`.
 
     Parameters
     ----------
@@ -145,8 +146,8 @@ def near_pairs(X: AnyTable, group_of_row: NDArray[np.int64]) -> NearPairs:
         shares_of_median=squares[is_candidate] / max(median, SMALLEST_MEAN),
     )
 
-    # For each candidate, the probability that one pair of independent rows is at least as close. It
-    # is approximated by a scaled χ² distribution of the squared distances.
+    # For each candidate, the probability that one pair of independent rows is at least as close,
+    # from a scaled χ² distribution with the mean and variance of all squared distances.
     pvalues = _chance_of_closer_rows(squares[is_candidate], squares)  # (candidates,)
 
     # Equal rows are at least as close as any pair. Where columns have few different values,
@@ -161,7 +162,7 @@ def near_pairs(X: AnyTable, group_of_row: NDArray[np.int64]) -> NearPairs:
 def _standardized(X: AnyTable) -> Floats:
     """The rows and columns to compare, of shape (rows, columns), standardized.
 
-    Of a large table these are the first rows, and columns in equal steps. Constant columns are left
+    Of a large table these are the first rows, and evenly spaced columns. Constant columns are left
     out. The others have mean 0 and variance 1 before extreme values are clipped.
     """
     step = -(-X.shape[1] // MOST_COLUMNS_COMPARED)  # rounded up

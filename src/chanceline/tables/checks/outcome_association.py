@@ -57,7 +57,7 @@ class OutcomeAssociation:
         """The residuals of columns after regression on the outcome's scores and the blocks,
         standardized, of shape (rows, columns).
 
-        Of very wide tables, columns in equal steps are taken. Columns that the scores explain
+        Of very wide tables, evenly spaced columns are taken. Columns that the scores explain
         entirely are left out. The others have residuals of variance 1 before extreme values are
         clipped.
 

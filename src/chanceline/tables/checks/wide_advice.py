@@ -1,7 +1,7 @@
 """What bears on a verdict about a table whose columns are read a tile at a time.
 
 The questions are those of `advice`. All that needs every column is answered in one pass, and the
-rest by columns in equal steps.
+rest by evenly spaced columns.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class _IndependentRows(NamedTuple):
 
     y: Floats  # their labels, (rows,)
     X: ColumnTable  # all columns, (rows, features); read when they are asked for
-    some_columns: Floats  # columns in equal steps, (rows, some features)
+    some_columns: Floats  # evenly spaced columns, (rows, some features)
 
 
 def examine_wide_table(

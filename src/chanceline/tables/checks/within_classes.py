@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from chanceline._arrays import Floats
 from chanceline.columns.table import AnyTable
 
-MOST_COLUMNS_USED = 3000  # of wider tables, in equal steps
+MOST_COLUMNS_USED = 3000  # of wider tables, evenly spaced
 LARGEST_DEVIATION = 3.0  # standard deviations; what lies beyond counts as if it lay there
 SMALLEST_RELATIVE_SPREAD = 1e-9  # of a column's largest value; less is rounding
 SHUFFLE_SEED = 0  # the same table gets the same warnings
@@ -57,7 +57,7 @@ def standardized_within_classes(X: AnyTable, y: Floats) -> Floats:
     """Features without the difference between the classes, standardized: (samples, columns).
 
     They have mean 0 in each class, and variance 1 before extreme values are clipped. Columns that
-    are constant within the classes are left out, and of very wide tables columns in equal steps
+    are constant within the classes are left out, and of very wide tables evenly spaced columns
     are taken.
 
     Parameters
