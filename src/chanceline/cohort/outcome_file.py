@@ -51,8 +51,8 @@ def _rule_to_record(rule: SavedOutcomeRule) -> dict[str, Any]:
     compared with a *baseline*: sums without any feature, which predict from blocks and covariates
     alone (`rule.guess_sums`). In the record, "guesses" are the intercepts of the baseline.
 
-    A stratum is a combination of a block and levels of categories. Every stratum has intercepts of
-    its own, in both models.
+    A stratum is a combination of a block and levels of categories. In both models every stratum has
+    intercepts of its own, besides those of the average stratum.
     """
     full_model = rule.sums
     baseline = rule.guess_sums
@@ -203,15 +203,16 @@ def _models_from_record(
     """Read the full model of a rule, and its baseline, which has no features.
 
     A model is features·weights + terms of covariates·weights + intercepts, (targets,) for each
-    sample. The intercepts of a sample are those of its stratum (a combination of a block and levels
-    of categories). In the record, "guesses" are the intercepts of the baseline.
+    sample. Every stratum (a combination of a block and levels of categories) has intercepts of its
+    own (`stratum_intercepts`), and the average stratum has those for new strata (`intercepts`). In
+    the record, "guesses" are the intercepts of the baseline.
 
     Parameters
     ----------
     record : the record of the rule.
     roles : the blocks and covariates that the rule knows.
-    n_features, n_targets : how many features the rule has, and how many targets it fits. The record
-        has one overall intercept for each target, so that this length needs no check here.
+    n_features, n_targets : how many features the rule has, and how many targets it fits. The second
+        was taken from the length of "intercepts", which therefore needs no check.
     """
     # The intercepts of every stratum, (targets,) each.
     stratum_intercepts: dict[Stratum, Floats] = {}
