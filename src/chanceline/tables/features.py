@@ -255,8 +255,8 @@ def _warn_of_unknown_limits(
     """A warning if cells below an unknown limit (`ND`) are more frequent in one class.
 
     The setting `below` says what becomes of values below a limit of detection. With below='half'
-    they are replaced by half the limit, and are compared here. With below='missing' they become
-    gaps, which another check compares between the classes.
+    they are replaced by half the limit of their column, and the classes are compared here. With
+    below='missing' they become gaps, which another check compares between the classes.
 
     Parameters
     ----------
