@@ -35,15 +35,15 @@ def read_plink(path: Path, missing: str) -> RawTable:
     Parameters
     ----------
     path : the path of the `.bed` file.
-    missing : the setting that says what to do about gaps. "error" is its default: the user has
-        chosen nothing. Genotypes then raise no error, unlike other tables, and are filled with the
-        mean of their column. With any other value they stay gaps, which are treated later.
+    missing : the setting that says what to do about gaps. With its default, "error", missing
+        genotypes are filled with the mean of their column, while gaps of other tables are an error.
+        With any other value they stay gaps, which are treated later.
     """
     # The genotypes.
-    user_chose_nothing = missing == "error"
-    columns = PlinkColumns(path, fills_missing=user_chose_nothing)
+    missing_is_default = missing == "error"
+    columns = PlinkColumns(path, fills_missing=missing_is_default)
     findings = [ALLELES_COUNTED]
-    if user_chose_nothing:
+    if missing_is_default:
         findings += _note_filled(columns.count_missing())
 
     # The samples (`.fam`) and the variants (`.bim`).
