@@ -110,9 +110,8 @@ def _cosine_with_drift_effects(
 
     # The slopes b are estimated along t', which is orthogonal to all scores. Along t itself, a
     # feature that only follows the outcome would seem to drift.
-    slopes = (
-        residual_row_numbers @ columns / (residual_row_numbers @ residual_row_numbers)
-    )  # b, (features,)
+    residual_sum_of_squares = residual_row_numbers @ residual_row_numbers
+    slopes = residual_row_numbers @ columns / residual_sum_of_squares  # b, (features,)
     scores_along_rows = association.scores.T @ row_numbers  # z·t, (scores,)
     predicted_effects = np.outer(scores_along_rows, slopes)  # b (z·t), (scores, features)
 
