@@ -10,9 +10,12 @@ from scipy.stats import chi2_contingency, f_oneway, linregress
 import chanceline
 from chanceline.errors import InputError
 from chanceline.significance.outcomes.survival import log_rank_scores
+from chanceline.tables.checks.outcome_association import (
+    OutcomeAssociation,
+    make_outcome_association,
+)
 from chanceline.tables.checks.outcome_batches import pvalue_of_outcome_in_column
 from chanceline.tables.checks.outcome_order import like_neighbours_pvalue
-from chanceline.tables.checks.score_links import ScoreLinks, make_score_links
 from chanceline.tables.dataset import Severity
 
 OUTCOMES = ("number", "classes", "survival")
@@ -175,37 +178,39 @@ def test_a_table_sorted_by_its_number_says_nothing(rng, noise):
     assert warnings_of("number", noise, np.sort(rng.normal(size=80))) == ""
 
 
-def make_links(scores: np.ndarray, blocks: np.ndarray = ONE_BLOCK) -> ScoreLinks:
-    links = make_score_links(scores, blocks)
-    assert links is not None
-    return links
+def make_association(scores: np.ndarray, blocks: np.ndarray = ONE_BLOCK) -> OutcomeAssociation:
+    association = make_outcome_association(scores, blocks)
+    assert association is not None
+    return association
 
 
 def test_explained_and_pvalues_are_those_of_regression_and_f_test(rng, severity):
     column = rng.normal(size=80)
     fit = linregress(severity, column)
-    links = make_links(severity[:, None])
-    explained = links.r_squared(column[:, None])
+    association = make_association(severity[:, None])
+    explained = association.r_squared(column[:, None])
     assert explained[0] == pytest.approx(fit.rvalue**2)
-    assert links.normal_pvalues(explained)[0] == pytest.approx(fit.pvalue)
+    assert association.normal_pvalues(explained)[0] == pytest.approx(fit.pvalue)
 
     codes = np.arange(80) % 4
-    links = make_links(np.eye(4)[codes])
+    association = make_association(np.eye(4)[codes])
     expected = f_oneway(*[column[codes == code] for code in range(4)]).pvalue
-    assert links.normal_pvalues(links.r_squared(column[:, None]))[0] == pytest.approx(expected)
+    assert association.normal_pvalues(association.r_squared(column[:, None]))[0] == pytest.approx(
+        expected
+    )
 
 
 def test_blocks_are_taken_out(rng, severity):
     block = np.arange(80) % 2
     column = rng.normal(size=80) + 5 * block
-    links = make_links(severity[:, None] + 5 * block[:, None], block)
+    association = make_association(severity[:, None] + 5 * block[:, None], block)
     design = np.column_stack([np.eye(2)[block], severity])
     coefficients = np.linalg.lstsq(design, column, rcond=None)[0]
     within = np.linalg.lstsq(design[:, :2], column, rcond=None)[0]
     left = np.sum((column - design @ coefficients) ** 2)
     left_within = np.sum((column - design[:, :2] @ within) ** 2)
-    assert links.r_squared(column[:, None])[0] == pytest.approx(1 - left / left_within)
-    shuffled = links.shuffled_scores(20)
+    assert association.r_squared(column[:, None])[0] == pytest.approx(1 - left / left_within)
+    shuffled = association.shuffled_scores(20)
     sums = [shuffled[:, block == number].sum(axis=1) for number in (0, 1)]
     np.testing.assert_allclose(sums, 0.0, atol=1e-12)
 
@@ -213,27 +218,27 @@ def test_blocks_are_taken_out(rng, severity):
 def test_outcome_in_column_is_pearsons_test_for_classes(rng):
     codes = rng.integers(0, 3, 80)
     kit = pd.Series(rng.integers(0, 4, 80)).astype(str)
-    links = make_links(np.eye(3)[codes])
+    association = make_association(np.eye(3)[codes])
     expected = chi2_contingency(pd.crosstab(codes, kit), correction=False).pvalue
-    assert pvalue_of_outcome_in_column(kit, links) == pytest.approx(expected)
+    assert pvalue_of_outcome_in_column(kit, association) == pytest.approx(expected)
 
 
 def test_shuffles_hold_their_level(rng):
     n_small = 0
     for _ in range(60):
-        links = make_links(rng.standard_t(2, size=(30, 1)), ONE_BLOCK[:30])
-        n_small += links.pvalue(rng.random((30, 5)) < 0.1) <= 0.1
+        association = make_association(rng.standard_t(2, size=(30, 1)), ONE_BLOCK[:30])
+        n_small += association.pvalue(rng.random((30, 5)) < 0.1) <= 0.1
     # Six expected; twelve or more in two of a hundred.
     assert n_small < 13
 
 
 def test_neighbours_alike(rng):
-    assert like_neighbours_pvalue(make_links(np.sort(rng.normal(size=80))[:, None])) <= 0.002
-    assert like_neighbours_pvalue(make_links(rng.normal(size=80)[:, None])) > 0.01
+    assert like_neighbours_pvalue(make_association(np.sort(rng.normal(size=80))[:, None])) <= 0.002
+    assert like_neighbours_pvalue(make_association(rng.normal(size=80)[:, None])) > 0.01
 
 
 def test_constant_scores_link_to_nothing():
-    assert make_score_links(np.ones((10, 1)), np.zeros(10, dtype=np.int64)) is None
+    assert make_outcome_association(np.ones((10, 1)), np.zeros(10, dtype=np.int64)) is None
 
 
 @pytest.mark.parametrize("kind", OUTCOMES)

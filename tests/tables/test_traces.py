@@ -14,7 +14,7 @@ from chanceline.tables.checks import filtered
 from chanceline.tables.checks.advice import examine_dataset
 from chanceline.tables.checks.batches import few_numbers, pvalue_of_features
 from chanceline.tables.checks.class_fills import columns_filled_by_class, warn_of_class_fills
-from chanceline.tables.checks.corrected import vanishing_combinations, warn_of_corrected_batches
+from chanceline.tables.checks.corrected import low_variance_combinations, warn_of_corrected_batches
 from chanceline.tables.checks.filtered import warn_of_filtered_features
 from chanceline.tables.checks.lone_columns import warn_of_lone_columns
 from chanceline.tables.checks.near_rows import warn_of_near_rows
@@ -433,7 +433,7 @@ def test_batches_taken_out_with_the_labels_are_told():
 
 
 def test_vanishing_combinations_are_contrasts_of_batches_less_the_labels():
-    found = vanishing_combinations(corrected(30, with_labels=True))
+    found = low_variance_combinations(corrected(30, with_labels=True))
     ones_and_labels = np.column_stack([np.ones(60), WITH_BATCHES])
     batches = np.eye(3)[BATCH][:, 1:]
     contrasts = batches - ones_and_labels @ np.linalg.lstsq(ones_and_labels, batches, rcond=None)[0]

@@ -223,6 +223,9 @@ def confirm_units(
 ) -> Confirmation:
     """Test a rule that was fixed beforehand on new samples: errors, ranks and probabilities.
 
+    A unit is a group of rows (of one patient, say), or a single row if there are no groups. All
+    errors but `row_error` are counted in units.
+
     Parameters
     ----------
     units : the new samples that count once each.
@@ -230,13 +233,26 @@ def confirm_units(
         cross-validation had said of it.
     source, findings : the name of the new table, and what is worth knowing about it.
     """
-    is_wrong = units.is_wrong  # (units,)
+    # Ranks: the area under the curve, within blocks.
     rank_test = concordance_test(units.scores, units.is_positive, units.block_of_unit)
-    share_positive = float(units.is_positive.mean())
-    # In pairs half of the samples are positive by design, so that probabilities cannot be judged.
+    area_interval = area_interval_of_blocks(rank_test.area, units.block_sizes())
+
+    # Probabilities. In pairs half of the samples are positive by design, so that probabilities
+    # cannot be judged.
     calibration = None
     if claim.gives_probabilities and not units.are_paired:
         calibration = calibrate(units.scores, units.is_positive)
+
+    # Errors: of all units, and of the units of each class.
+    is_wrong = units.is_wrong  # (units,)
+    is_right = ~is_wrong
+    sensitivity = share_right(is_right[units.is_positive])
+    specificity = share_right(is_right[~units.is_positive])
+
+    # The error of naming one class for all units, the one that is more frequent.
+    share_positive = float(units.is_positive.mean())
+    one_class_error = min(share_positive, 1 - share_positive)
+
     return Confirmation(
         source=source,
         classes=claim.classes,
@@ -248,13 +264,13 @@ def confirm_units(
         error=float(is_wrong.mean()),
         error_interval=error_interval(units),
         row_error=units.row_error,
-        sensitivity=share_right(~is_wrong[units.is_positive]),
-        specificity=share_right(~is_wrong[~units.is_positive]),
+        sensitivity=sensitivity,
+        specificity=specificity,
         area=rank_test.area,
-        area_interval=area_interval_of_blocks(rank_test.area, units.block_sizes()),
+        area_interval=area_interval,
         pvalue=rank_test.pvalue,
         n_shuffles=rank_test.n_shuffles,
-        one_class_error=min(share_positive, 1 - share_positive),
+        one_class_error=one_class_error,
         one_class_pvalue=one_class_pvalue(units),
         calibration=calibration,
         expected=claim.expected,

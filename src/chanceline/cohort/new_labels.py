@@ -168,8 +168,9 @@ def refuse_undeclared(
     ----------
     table : the rows that are compared.
     outcome_columns : the label, or the time and the event, of these rows.
-    signs : ±1 of the two classes, or of the halves of another outcome, (rows,).
-    recipe : what was said about the table tested.
+    signs : (rows,) 1 for the positive class and −1 for the negative one. For an outcome that is not
+        two classes, 1 for its upper half and −1 for its lower half.
+    recipe : what the user said about the table that the rule was made from.
     covariates : names of columns that do not tell subjects.
     """
     settings = table.settings
@@ -178,52 +179,56 @@ def refuse_undeclared(
     if is_declared or is_denied:
         return
 
-    # Look for a suspect, a column that seems to tell subjects, among those without another meaning.
+    # Look for a suspect, a column that seems to tell subjects, among all columns but the outcome
+    # and the covariates. A column is no suspect if it divides the rows as an explained column does.
     outcome_names = [column.name for column in outcome_columns]
     other_columns = table.raw.without_columns([*outcome_names, *covariates])
-    sample_columns = _columns_about_samples(other_columns)
-    known_columns = _columns_of_known_meaning(table, outcome_columns, signs, recipe)
-    suspect = find_suspect(sample_columns, signs, known_columns)
+    examined_columns = _columns_about_samples(other_columns)
+    explained_columns = _explained_columns(table, outcome_columns, signs, recipe)
+    suspect = find_suspect(examined_columns, signs, explained_columns)
     if suspect is not None:
         raise InputError(suspect.sentence)
 
 
-def _columns_of_known_meaning(
+def _explained_columns(
     table: NewTable,
     outcome_columns: Sequence[pd.Series],
     signs: Floats,
     recipe: TableRecipe,
 ) -> list[pd.Series]:
-    """Columns whose meaning is known, so that they cannot be undeclared identifiers of subjects.
+    """Columns that the user has explained, so that they cannot be undeclared names of subjects.
 
-    They are the outcome, the columns that the user declared as blocks, groups or pairs, and those
-    that the user called independent: they only look like subjects. A column that groups the rows as
-    one of these is not suspected, either.
+    They are the outcome; the columns that were declared as blocks, groups or pairs (`table.roles`);
+    and those that the user called independent, which only look like subjects. The latter were named
+    in the settings of the new table, or when the table was tested that the rule was made from
+    (`recipe`). A column that groups the rows as one of all these is not suspected, either.
 
     Parameters
     ----------
-    table : the new table. Its settings name columns called independent, and it has declared roles.
+    table : the new table, with its settings.
     outcome_columns : the label, or the time and the event, of the rows.
-    signs : ±1 of the two classes, or of the halves of another outcome, (rows,).
-    recipe : what was said about the table tested, among it which columns are independent.
+    signs : (rows,) 1 for the positive class and −1 for the negative one. For an outcome that is not
+        two classes, 1 for its upper half and −1 for its lower half.
+    recipe : what the user said about the table that the rule was made from.
     """
     # The classes, and an outcome of text. A numeric outcome is not included: rows with the same
     # number may well be of one subject.
-    known_columns = [pd.Series(signs)]
+    explained_columns = [pd.Series(signs)]
     for column in outcome_columns:
         if not pd.api.types.is_numeric_dtype(column):
-            known_columns.append(column)
+            explained_columns.append(column)
 
     # Columns called independent in the settings of the new table. They must exist.
     for name in table.settings.independent:
-        known_columns.append(find_column(table.raw, name, "independent"))
+        explained_columns.append(find_column(table.raw, name, "independent"))
 
-    # Columns called independent for the table tested, and those of roles. They may be missing here.
+    # Columns that the first table had as independent, and those of roles. The new table may lack
+    # them.
     for name in (*recipe.independent, *table.roles.values()):
         found_column = table.raw.column(name)
         if found_column is not None:
-            known_columns.append(found_column)
-    return known_columns
+            explained_columns.append(found_column)
+    return explained_columns
 
 
 def _columns_about_samples(raw: RawTable) -> SampleColumns:

@@ -169,31 +169,39 @@ class FixedRule(Protocol):
 def new_samples(table: NewTable, rule: FixedRule, inputs: RuleInputs) -> NewSamples:
     """Turn the complete rows of a table into samples that a rule can be applied to.
 
+    There are two sets of features. Those of the rule are what it adds up. Those of the recipe, from
+    which they are made, are the same, in the same order, unless the transform looks at whole rows
+    (as counts per million do): then they are all features of the table that the rule was made from.
+
     Parameters
     ----------
     table : the new samples; rows with a gap in what the rule needs are left out.
     rule : knows which features, covariates and blocks it needs.
-    inputs : how cells became numbers in the table tested, and the ranges of its numbers.
+    inputs : how cells became numbers in the table that the rule was made from (`recipe`), and the
+        ranges of its numbers.
     """
-    # The columns of the table that the rule needs. Its features are enough, unless a transform
-    # looks at whole rows (as counts per million do): then all features of the recipe are needed.
+    # The columns of the table that the recipe and the covariates need.
     recipe = inputs.recipe.for_features(rule.features)
     columns = _columns_of_recipe(table, recipe, rule.encoder.names)
     covariates = {name: columns[name] for name in rule.encoder.names}
 
-    # Make the features of the recipe, keep complete rows, and select the features of the rule.
+    # Make the features of the recipe, and keep the complete rows: the samples.
     features_with_gaps = untransformed_features(columns, recipe, n_rows=len(table.raw.values))
     is_complete = _complete_rows(features_with_gaps, covariates, table.source)  # (rows,)
     untransformed = features_with_gaps[is_complete]  # (samples, features of the recipe)
-    transformed = transformed_features(untransformed, recipe, inputs.ranked_values)
-    rule_positions = recipe.column_numbers(rule.features)  # among the features of the recipe
-    rule_columns = np.ascontiguousarray(transformed[:, rule_positions])
     sample_covariates = {
         name: column.to_numpy()[is_complete] for name, column in covariates.items()
     }
 
-    # Numbers that lie far from the ranges of the table tested may have other units. The ranges were
-    # taken before the transform, unless the transform looks at whole rows.
+    # Transform them, and select the features of the rule.
+    transformed = transformed_features(untransformed, recipe, inputs.ranked_values)
+    rule_positions = recipe.column_numbers(rule.features)  # among the features of the recipe
+    rule_columns = np.ascontiguousarray(transformed[:, rule_positions])  # (samples, rule features)
+
+    # Numbers that lie far from the ranges of the first table may have other units. They are
+    # compared in the form in which the ranges were taken: after a transform that looks at whole
+    # rows, and before any other. In the second case the features of the recipe are those of the
+    # rule, so that `rule.features` names the columns of either array.
     compared_numbers = untransformed
     if recipe.looks_at_rows:
         compared_numbers = rule_columns

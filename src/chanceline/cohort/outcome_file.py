@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,27 +47,31 @@ def outcome_to_record(saved: SavedOutcome) -> dict[str, Any]:
 def _rule_to_record(rule: SavedOutcomeRule) -> dict[str, Any]:
     """A rule as plain values for JSON; matrices are lists of their rows.
 
-    A rule predicts by weighted sums over features and covariates (`sums`). It also has *guesses*,
-    sums without any feature, which predict from blocks and covariates alone (`guess_sums`). A
-    stratum is a combination of a block and levels of categories; every stratum has intercepts of
-    its own, in both kinds of sums.
+    A rule predicts by a *full model*: weighted sums of features and covariates (`rule.sums`). It is
+    compared with a *baseline*: sums without any feature, which predict from blocks and covariates
+    alone (`rule.guess_sums`). In the record, "guesses" are the intercepts of the baseline.
+
+    A stratum is a combination of a block and levels of categories. In both models every stratum has
+    intercepts of its own, besides those of the average stratum.
     """
+    full_model = rule.sums
+    baseline = rule.guess_sums
     stratum_records = []
-    for stratum, intercepts in rule.sums.stratum_intercepts.items():
-        guesses = rule.guess_sums.stratum_intercepts[stratum]
+    for stratum, intercepts in full_model.stratum_intercepts.items():
+        baseline_intercepts = baseline.stratum_intercepts[stratum]
         stratum_record = {
             "names": list(stratum),
             "intercepts": intercepts.tolist(),
-            "guesses": guesses.tolist(),
+            "guesses": baseline_intercepts.tolist(),
         }
         stratum_records.append(stratum_record)
     record = {
         "features": list(rule.features),
-        "weights": _rows_of(rule.sums.weights),
-        "covariate_weights": _rows_of(rule.sums.term_weights),
-        "covariate_weights_of_guesses": _rows_of(rule.guess_sums.term_weights),
-        "intercepts": rule.sums.intercepts.tolist(),
-        "guesses": rule.guess_sums.intercepts.tolist(),
+        "weights": _rows_of(full_model.weights),
+        "covariate_weights": _rows_of(full_model.term_weights),
+        "covariate_weights_of_guesses": _rows_of(baseline.term_weights),
+        "intercepts": full_model.intercepts.tolist(),
+        "guesses": baseline.intercepts.tolist(),
         "has_blocks": rule.roles.has_blocks,
         "block_column": rule.roles.block_column,
         "covariates": [covariate_to_record(item) for item in rule.roles.encoder.covariates],
@@ -122,7 +126,11 @@ def outcome_from_record(record: FileRecord) -> SavedOutcome:
 
 
 def _rule_from_record(record: FileRecord) -> SavedOutcomeRule:
-    """Read the rule that `_rule_to_record` wrote; arrays of a wrong shape are refused."""
+    """Read the rule that `_rule_to_record` wrote; arrays of a wrong shape are refused.
+
+    A rule predicts by a full model, weighted sums of features and covariates. Its baseline predicts
+    from blocks and covariates alone.
+    """
     features = record.texts("features")
     n_targets = len(record.numbers("intercepts"))
     roles = _roles_from_record(record)
@@ -135,10 +143,11 @@ def _rule_from_record(record: FileRecord) -> SavedOutcomeRule:
         class_names = class_record.texts("names")
         regression = _regression_from_record(class_record, n_targets, n_classes=len(class_names))
 
-    both_sums = _sums_from_record(record, roles, n_features=len(features), n_targets=n_targets)
+    models = _models_from_record(record, roles, n_features=len(features), n_targets=n_targets)
     return SavedOutcomeRule(
         features=features,
-        **both_sums,  # the arguments sums and guess_sums
+        sums=models.full_model,
+        guess_sums=models.baseline,
         roles=roles,
         class_names=class_names,
         regression=regression,
@@ -175,47 +184,63 @@ def _regression_from_record(
     )
 
 
-def _sums_from_record(
-    record: FileRecord, roles: RuleRoles, *, n_features: int, n_targets: int
-) -> dict[str, RuleSums]:
-    """Read the sums by which a rule predicts ("sums") and guesses ("guess_sums").
+class _RuleModels(NamedTuple):
+    """The two sets of weighted sums that a rule has.
 
-    A sum is features·weights + terms of covariates·weights + an intercept; guesses have no
-    features.
+    Attributes
+    ----------
+    full_model : sums of features and covariates, by which the rule predicts.
+    baseline : sums without any feature, which predict from blocks and covariates alone.
+    """
+
+    full_model: RuleSums
+    baseline: RuleSums
+
+
+def _models_from_record(
+    record: FileRecord, roles: RuleRoles, *, n_features: int, n_targets: int
+) -> _RuleModels:
+    """Read the full model of a rule, and its baseline, which has no features.
+
+    A model is features·weights + terms of covariates·weights + intercepts, (targets,) for each
+    sample. Every stratum (a combination of a block and levels of categories) has intercepts of its
+    own (`stratum_intercepts`), and the average stratum has those for new strata (`intercepts`). In
+    the record, "guesses" are the intercepts of the baseline.
 
     Parameters
     ----------
     record : the record of the rule.
     roles : the blocks and covariates that the rule knows.
-    n_features, n_targets : how many features the rule has, and how many targets it fits.
+    n_features, n_targets : how many features the rule has, and how many targets it fits. The second
+        was taken from the length of "intercepts", which therefore needs no check.
     """
-    # Intercepts of every stratum (a combination of a block and levels of categories), (targets,).
+    # The intercepts of every stratum, (targets,) each.
     stratum_intercepts: dict[Stratum, Floats] = {}
-    stratum_guesses: dict[Stratum, Floats] = {}
+    baseline_stratum_intercepts: dict[Stratum, Floats] = {}
     for item in record.records("strata"):
         stratum = item.texts("names")
         if len(stratum) != len(roles.stratum_columns):
             item.refuse("strata must have a name for every block and category")
         stratum_intercepts[stratum] = np.array(item.numbers("intercepts", length=n_targets))
-        stratum_guesses[stratum] = np.array(item.numbers("guesses", length=n_targets))
+        baseline_stratum_intercepts[stratum] = np.array(item.numbers("guesses", length=n_targets))
 
     # Weights of features and of the terms of covariates, (features, targets) and (terms, targets).
     n_terms = len(roles.term_encoder.terms)
-    sums = RuleSums(
+    full_model = RuleSums(
         weights=_matrix(record, "weights", n_rows=n_features, n_columns=n_targets),
         term_weights=_matrix(record, "covariate_weights", n_rows=n_terms, n_columns=n_targets),
         intercepts=np.array(record.numbers("intercepts")),
         stratum_intercepts=stratum_intercepts,
     )
-    guess_sums = RuleSums(
-        weights=np.zeros((0, n_targets)),
+    baseline = RuleSums(
+        weights=np.zeros((0, n_targets)),  # no features
         term_weights=_matrix(
             record, "covariate_weights_of_guesses", n_rows=n_terms, n_columns=n_targets
         ),
         intercepts=np.array(record.numbers("guesses", length=n_targets)),
-        stratum_intercepts=stratum_guesses,
+        stratum_intercepts=baseline_stratum_intercepts,
     )
-    return {"sums": sums, "guess_sums": guess_sums}
+    return _RuleModels(full_model, baseline)
 
 
 def _matrix(record: FileRecord, key: str, *, n_rows: int, n_columns: int) -> Floats:

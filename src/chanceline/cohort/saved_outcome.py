@@ -134,6 +134,10 @@ class SavedOutcome(Result):
     ) -> OutcomeConfirmation:
         """Test the rule, as it is, on new samples of known outcome.
 
+        A row of the new table becomes a sample if it has an outcome and no gap in what the rule
+        needs (features and covariates). Samples of one group (a subject, say) are one unit, and
+        every other sample is a unit of its own. The test counts units.
+
         Parameters
         ----------
         data, settings, changes
@@ -142,16 +146,18 @@ class SavedOutcome(Result):
         label, time, event
             The columns of the outcome; by default as in the table tested.
         """
-        # The samples: rows with an outcome and without gaps in the features. Samples that the rule
-        # was made from are refused.
+        # The rows that have an outcome, and among them the samples. `samples.is_complete` is a mask
+        # of the rows of `table`. Samples that the rule was made from are refused.
         named_columns = SavedColumns(label or "", time or "", event or "")
         table, outcome_of_rows = self._rows_with_outcome(data, named_columns, settings, changes)
         samples = new_samples(table, self.rule, self.inputs)
         refuse_known_rows(samples.columns, self.inputs.row_digests, table.source)
         outcome = outcome_of_rows.take(samples.is_complete)
 
-        # Units count once: single samples, or groups of them.
-        design = make_score_design(outcome, declared_roles(table, samples.is_complete))
+        # From samples to units. `guesses` are predictions without the features, from blocks and
+        # covariates alone, with which those of the rule are compared.
+        roles_of_samples = declared_roles(table, samples.is_complete)  # blocks, groups and pairs
+        design = make_score_design(outcome, roles_of_samples)
         rule_predictions = self._predictions(samples)
         units = make_outcome_units(
             outcome,
@@ -181,7 +187,8 @@ class SavedOutcome(Result):
     ) -> tuple[NewTable, Outcome]:
         """Read a new table, and keep the rows that have an outcome.
 
-        A column that looks like subjects or pairs, about which the user said nothing, is an error.
+        The outcome is a label (a number or a class), or the time and the event of survival. A
+        column that looks like subjects or pairs, about which the user said nothing, is an error.
 
         Parameters
         ----------
@@ -194,6 +201,7 @@ class SavedOutcome(Result):
         table : the rows that have an outcome.
         outcome : the outcome of these rows.
         """
+        # Read the table. Reading takes one column of the outcome: the label, or else the time.
         self._refuse_other_columns(named_columns)
         column_names = named_columns.with_defaults(self.columns)
         whole_table = read_with_fixed_settings(
@@ -207,11 +215,14 @@ class SavedOutcome(Result):
             whole_table, column_names, self.outcome_kind, self.rule.class_names
         )
         table = whole_table.with_rows(new_outcome.is_filled)
-        first_column = new_outcome.columns[0]
+
+        # The search for undeclared subjects needs two classes. They are the lower half (−1) and the
+        # upper half (1) of the outcome: of the label, or of the time.
+        label_or_time = new_outcome.columns[0]
         refuse_undeclared(
             table,
             outcome_columns=new_outcome.columns,
-            signs=two_halves(first_column),  # −1 for the lower half of the outcome, else 1
+            signs=two_halves(label_or_time),
             recipe=self.inputs.recipe,
             covariates=self.rule.encoder.names,
         )

@@ -137,6 +137,10 @@ class SavedResult(Result):
     ) -> Confirmation:
         """Test a rule, as it is, on new samples of known classes.
 
+        A row of the new table becomes a sample if it is of one of the two classes and has no gap in
+        what the rule needs (features and covariates). Samples of one group (a subject, say) are one
+        unit, and every other sample is a unit of its own. The test counts units.
+
         Parameters
         ----------
         data, rule, settings, changes
@@ -145,7 +149,8 @@ class SavedResult(Result):
         label
             The column of the classes; by default as in the table tested.
         """
-        # The samples: rows of the two classes without gaps in the features.
+        # Read the table, keep the rows of the two classes, and among them the samples. `table` and
+        # `labels` have the same rows, and `samples.is_complete` is a mask of these.
         chosen_rule = self.rule(rule)
         label = label or self.inputs.recipe.label or None
         whole_table = read_with_fixed_settings(
@@ -154,12 +159,13 @@ class SavedResult(Result):
         table, labels = self._rows_of_classes(whole_table, label, chosen_rule)
         samples = new_samples(table, chosen_rule, self.inputs)
 
-        # Refuse samples that the rule was made from. They are recognized by digests of the features
-        # of the first rule, so that other rules have nothing to compare.
+        # Refuse samples that the rule was made from. They are recognized by digests of their
+        # features. Only those of the features of the first rule were saved, so that samples for
+        # other rules, which may have other features, cannot be recognized.
         if chosen_rule is self.rules[0]:
             refuse_known_rows(samples.columns, self.inputs.row_digests, table.source)
 
-        # Units count once: single samples, or groups of them.
+        # From samples to units.
         units = make_units(
             scores=self._scores(chosen_rule, samples),
             labels=labels.signs[samples.is_complete],

@@ -47,7 +47,7 @@ class PartialCorrelationScan:
         self._degrees_of_freedom = n_units - n_directions - 1
         self._parts: list[Floats] = []
 
-    def look(self, start: int, columns: Floats) -> Floats:
+    def scan_columns(self, start: int, columns: Floats) -> Floats:
         """The partial correlation of each column with the labels, given blocks and covariates.
 
         Parameters

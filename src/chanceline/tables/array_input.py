@@ -14,13 +14,13 @@ from chanceline.columns.table import AnyTable
 from chanceline.columns.zarr_store import ZarrColumns, is_zarr_array
 from chanceline.errors import InputError
 from chanceline.perceptron.validation import check_arrays
-from chanceline.tables.checks.declared import check_declared
+from chanceline.tables.checks.declared import check_values_repeat
 from chanceline.tables.checks.subjects import SampleColumns, find_suspect
 from chanceline.tables.classes import classes_of_array
 from chanceline.tables.dataset import Dataset, Finding
 from chanceline.tables.raw_table import named_index
 from chanceline.tables.roles import Role
-from chanceline.tables.wide_arrays import check_wide_arrays, wide_source
+from chanceline.tables.wide_arrays import check_wide_arrays, column_reader_if_wide
 
 # Name of the column that y becomes beside a DataFrame whose blocks, groups or pairs are named.
 LABEL_COLUMN = "y (given beside the table)"
@@ -57,7 +57,7 @@ def dataset_of_arrays(
     if y is None:
         raise InputError("y is needed: two classes, one value for each row of X.")
     table = _checked_table(X, y, feature_names)
-    labels, classes = classes_of_array(y, table.larger_is_positive, positive)
+    labels, classes = classes_of_array(y, table.labels, positive)
 
     # What the user declared, and what may have been forgotten.
     declared = {role: np.asarray(roles[role]) for role in Role if role in roles}
@@ -85,13 +85,13 @@ class _CheckedTable(NamedTuple):
     Attributes
     ----------
     values : finite numbers, (samples, features).
-    larger_is_positive : (samples,) ±1, the larger of the two classes as 1.
+    labels : (samples,) ±1, with 1 for the larger of the two values of y.
     names : the names of the features.
     subject_candidates : (samples, columns) the columns that may say which rows belong together.
     """
 
     values: AnyTable
-    larger_is_positive: Floats
+    labels: Floats
     names: Sequence[str]
     subject_candidates: pd.DataFrame
 
@@ -105,22 +105,23 @@ def _checked_table(X: Any, y: ArrayLike, feature_names: Sequence[str] | None) ->
     y : the class of each sample, of shape (samples,), two different ones.
     feature_names : names for the columns of an array; None to number them.
     """
-    # A table of very many columns is never copied, but read a few columns at a time. For all other
-    # tables `wide_source` returns None.
-    wide_columns = wide_source(X)
-    if wide_columns is not None:
-        wide = check_wide_arrays(wide_columns, y, feature_names)
+    # A table of very many columns is never copied, but read a few columns at a time. Its columns of
+    # whole numbers, which alone may tell subjects, are in memory.
+    column_reader = column_reader_if_wide(X)
+    if column_reader is not None:
+        wide = check_wide_arrays(column_reader, y, feature_names)
         return _CheckedTable(
             values=wide.features.table,
-            larger_is_positive=wide.larger_is_positive,
+            labels=wide.labels,
             names=wide.features.names,
             subject_candidates=wide.whole_numbers,
         )
 
-    values, larger_is_positive, names = check_arrays(_read_only(X), y, feature_names)
+    # Any other table is in memory, and all its columns may tell subjects.
+    values, labels, names = check_arrays(_read_only(X), y, feature_names)
     return _CheckedTable(
         values=values,
-        larger_is_positive=larger_is_positive,
+        labels=labels,
         names=names,
         subject_candidates=pd.DataFrame(values, columns=list(names), copy=False),
     )
@@ -142,16 +143,20 @@ def _read_only(X: Any) -> Any:
 def _hint_of_undeclared_subjects(X: Any, table: _CheckedTable, labels: Floats) -> str:
     """The message about a column or an index that looks like subjects or pairs; empty if none does.
 
+    A column of subjects tells which rows are of one subject; its values are whole numbers here, as
+    `table` holds nothing but numbers.
+
     Parameters
     ----------
     X : the table as the user gave it, perhaps a DataFrame with an index.
     table : the same table, checked.
     labels : ±1 of shape (samples,).
     """
-    no_columns = table.subject_candidates[[]]  # the table has no columns of text
+    number_columns = table.subject_candidates
+    no_text_columns = number_columns[[]]  # all rows, and no columns
     columns = SampleColumns(
-        text=no_columns,
-        numbers=table.subject_candidates,
+        text=no_text_columns,
+        numbers=number_columns,
         names=named_index(X),
         names_place="the index",
     )
@@ -168,7 +173,7 @@ def _check_declared_roles(
     findings: list[Finding] = []
     for role in (Role.GROUPS, Role.PAIRS, Role.BLOCKS):
         if role in declared:
-            findings += check_declared(role, pd.Series(declared[role]), labels)
+            findings += check_values_repeat(role, pd.Series(declared[role]), labels)
     return tuple(findings)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from chanceline.tables.dates import date_columns
-from chanceline.tables.features import ColumnKinds, sort_columns
+from chanceline.tables.features import ColumnKinds, classify_columns
 from chanceline.tables.identifiers import identifier_columns
 from chanceline.tables.raw_table import RawTable
 from chanceline.tables.roles import Role, find_role
@@ -127,7 +127,7 @@ def _uses_by_content(columns: pd.DataFrame, settings: TableSettings) -> dict[str
         undated_columns = columns.drop(columns=dates)
 
     # Words.
-    kinds = sort_columns(undated_columns, settings)
+    kinds = classify_columns(undated_columns, settings)
     use_of_words = ColumnUse.INDICATORS if settings.one_hot else ColumnUse.TEXT
     uses.update(_same_use_for_all(kinds.words.columns, use_of_words))
 

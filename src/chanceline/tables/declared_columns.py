@@ -5,7 +5,7 @@ names, and what could be declared.
 from __future__ import annotations
 
 from chanceline.errors import InputError
-from chanceline.tables.checks.declared import check_declared
+from chanceline.tables.checks.declared import check_values_repeat
 from chanceline.tables.checks.subjects import Suspect
 from chanceline.tables.dataset import Declaration, Finding
 from chanceline.tables.labelled import LabelledTable
@@ -43,6 +43,6 @@ def find_declared_columns(
             continue
         roles[role] = column
         setting = getattr(settings, role)  # a role is the name of its setting
-        findings += check_declared(role, column, samples.labels, setting=setting)
+        findings += check_values_repeat(role, column, samples.labels, setting=setting)
     named_columns = find_named_columns(samples.table, samples.label_column, roles, settings)
     return named_columns, findings

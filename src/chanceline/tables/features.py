@@ -64,7 +64,7 @@ def numeric_features(
         return table.astype(dtype), []
 
     # Columns of numbers, of numbers written as text (`<0.5`), and of words are converted apart.
-    kinds = sort_columns(table, settings)
+    kinds = classify_columns(table, settings)
     indicators, about_words = _indicators_if_wanted(kinds.words, settings)
     read_numbers, about_numbers = _read_numbers(
         kinds.numbers_as_text, kinds.cells, labels, settings, groups
@@ -77,8 +77,8 @@ def numeric_features(
     return features[names_in_order], [*about_words, *about_numbers]
 
 
-def sort_columns(table: pd.DataFrame, settings: TableSettings) -> ColumnKinds:
-    """Sort columns by what they hold: numbers, words, or numbers written as text.
+def classify_columns(table: pd.DataFrame, settings: TableSettings) -> ColumnKinds:
+    """Divide columns by what they hold: numbers, words, or numbers written as text (`<0.5`).
 
     Parameters
     ----------
@@ -86,15 +86,21 @@ def sort_columns(table: pd.DataFrame, settings: TableSettings) -> ColumnKinds:
     settings : `na` names texts that mean "missing", besides the usual ones.
     """
     is_numeric = numeric_columns(table)
+    numeric = table.loc[:, is_numeric].astype(np.float64)
+
+    # Read every cell of the columns of text: is it a number, a word, a gap, …?
     text = table.loc[:, ~is_numeric]
     parsed_cells = read_cells(text.to_numpy(dtype=object), settings.na)
     cells = _decide_truth_values(parsed_cells)  # TRUE is a number in some columns, else a word
-    is_text = _is_text_column(cells)  # (columns of text,)
+
+    # What was read of the cells is needed further on only where they hold numbers.
+    holds_words = _is_text_column(cells)  # (columns of text,)
+    holds_numbers = ~holds_words
     return ColumnKinds(
-        numeric=table.loc[:, is_numeric].astype(np.float64),
-        words=text.loc[:, is_text],
-        numbers_as_text=text.loc[:, ~is_text],
-        cells=cells.of_columns(~is_text),
+        numeric=numeric,
+        words=text.loc[:, holds_words],
+        numbers_as_text=text.loc[:, holds_numbers],
+        cells=cells.of_columns(holds_numbers),
     )
 
 
@@ -248,24 +254,30 @@ def _warn_of_unknown_limits(
 ) -> list[Finding]:
     """A warning if cells below an unknown limit (`ND`) are more frequent in one class.
 
-    There is none unless such cells become numbers, with below='half'. With below='missing' they
-    become gaps, which another check compares between the classes.
+    The setting `below` says what becomes of values below a limit of detection. With below='half'
+    they are replaced by half the limit of their column, and the classes are compared here. With
+    below='missing' they become gaps, which another check compares between the classes.
 
     Parameters
     ----------
     cells : kinds and numbers of cells, of shape (samples, columns).
     labels : ±1 of shape (samples,).
-    settings : `below`, and `blocks` for the remedy in the message.
+    settings : `below`, and `blocks`: if blocks are declared, the message proposes another remedy.
     groups : rows with the same value belong to one subject, of which only the first row counts;
         None without groups.
     """
     if settings.below != "half":
         return []
-    is_unknown = cells.are(CellKind.BELOW_LIMIT) & np.isnan(cells.numbers)
+    # The number of a cell below a limit is the limit, or NaN if none is written.
+    has_unknown_limit = cells.are(CellKind.BELOW_LIMIT) & np.isnan(cells.numbers)
+
     remedy = "blocks=COLUMN if each run has its own limit"
     if settings.blocks is not None:
         remedy = "below='missing' with missing='columns' keeps that out"
-    is_counted = first_of_each_group(groups, len(labels))
+    is_first_of_group = first_of_each_group(groups, len(labels))  # (samples,)
     return warn_if_gaps_follow_classes(
-        is_unknown[is_counted], labels[is_counted], "values below a limit", remedy
+        has_unknown_limit[is_first_of_group],
+        labels[is_first_of_group],
+        "values below a limit",
+        remedy,
     )

@@ -125,18 +125,19 @@ class GapScan:
     """
 
     def __init__(self, labels: Floats, groups: pd.Series | None = None) -> None:
-        self._is_compared = first_of_each_group(groups, len(labels))
-        self._compared_labels = labels[self._is_compared]
+        self._is_first_of_group = first_of_each_group(groups, len(labels))
+        self._compared_labels = labels[self._is_first_of_group]
         self._compared_counts: list[MarkCounts] = []
         self._n_in_rows = np.zeros(len(labels), dtype=np.int64)
         self._n_in_columns: list[Ints] = []
         self._first_place: Place | None = None
         self._has_infinite = False
 
-    def look(self, start: int, columns: Floats) -> GapsInColumns:
+    def scan_columns(self, start: int, columns: Floats) -> GapsInColumns:
         """Count the gaps (missing and infinite values) in some columns of a table.
 
-        For the comparison of the classes only the first row of each group counts (`_is_compared`).
+        They are counted in each row, in each column, and by class. By class only the first row of
+        each group counts (`_is_first_of_group`), as the rows of a group are not independent.
 
         Parameters
         ----------
@@ -153,11 +154,13 @@ class GapScan:
             row = int(np.argmax(is_gap[:, column]))
             first_place = Place(row=row, column=start + column)
             has_infinite = bool(np.isinf(columns).any())
-        is_compared_gap = is_gap[self._is_compared]  # (rows compared, columns)
+
+        gaps_of_independent_rows = is_gap[self._is_first_of_group]  # (independent rows, columns)
+        counts_by_class = count_marks(gaps_of_independent_rows, self._compared_labels)
         return GapsInColumns(
             n_in_rows=is_gap.sum(axis=1),
             n_in_columns=n_in_columns,
-            compared_counts=count_marks(is_compared_gap, self._compared_labels),
+            compared_counts=counts_by_class,
             first_place=first_place,
             has_infinite=has_infinite,
         )
@@ -229,11 +232,11 @@ def without_gaps(
         return CompleteFeatures(features, all_rows, [])
 
     # Raise an error if `missing` does not say what to do about gaps, or would leave nothing.
-    uneven_findings = warn_of_uneven_gaps(gaps)  # if gaps are more frequent in one class
-    refuse_gaps(gaps, missing, uneven_findings, features.columns, features.index)
+    imbalance_warnings = warn_of_uneven_gaps(gaps)  # if gaps are more frequent in one class
+    check_missing_setting(gaps, missing, imbalance_warnings, features.columns, features.index)
 
     # Leave gaps out with their columns or rows. In which class they are more frequent does not
-    # matter then, so that `uneven_findings` are dropped.
+    # matter then, so that `imbalance_warnings` are dropped.
     if missing == "columns":
         finding = note_columns_left_out(gaps, features.columns[gaps.column_has_gap])
         kept_columns = ~gaps.column_has_gap
@@ -246,36 +249,41 @@ def without_gaps(
     # Fill gaps in. A test may then see the pattern of gaps in the filled values. So the warning
     # that they are more frequent in one class is kept.
     filled, findings = _fill(features, gaps, missing)
-    return CompleteFeatures(filled, all_rows, [*uneven_findings, *findings])
+    return CompleteFeatures(filled, all_rows, [*imbalance_warnings, *findings])
 
 
-def refuse_gaps(
+def check_missing_setting(
     gaps: Gaps,
     missing: str,
-    uneven_findings: list[Finding],
+    imbalance_warnings: list[Finding],
     names: Sequence[Any],
     row_labels: Sequence[Any],
 ) -> None:
-    """Raise an error if `missing` is "error", or if leaving out gaps would leave nothing.
+    """Check that the setting `missing` can treat the gaps of a table; else raise an `InputError`.
+
+    It cannot if it is "error", or if leaving out all rows or columns with gaps would leave nothing.
 
     Parameters
     ----------
     gaps : the missing and infinite values of the table; at least one.
     missing : what to do about gaps: "error", "rows" or "columns" (leave out those with gaps), or a
         way to fill: "median", "min" or "half-min".
-    uneven_findings : the warning that gaps are more frequent in one class; empty if they are not.
+    imbalance_warnings : the warning that gaps are more frequent in one class, or an empty list.
     names, row_labels : the names of all columns and of all rows.
     """
     leaves_out = missing in ("rows", "columns")
     leaves_nothing = leaves_out and missing not in gaps.what_can_be_left_out()
-    if missing != "error" and not leaves_nothing:
+    can_be_treated = missing != "error" and not leaves_nothing
+    if can_be_treated:
         return
+
+    # The message tells the number of gaps and the first of them, and proposes other settings.
     column_name = str(names[gaps.first_place.column])
     first_row = row_name(row_labels, gaps.first_place.row)
     place = f"column {column_name!r} first, in {first_row}"
+    proposal = _proposed_settings(gaps, imbalance_warnings)
     raise InputError(
-        f"{gaps.columns_in_words} and {gaps.rows_in_words} have {gaps.kind} ({place}); "
-        f"{_choices(gaps, uneven_findings)}"
+        f"{gaps.columns_in_words} and {gaps.rows_in_words} have {gaps.kind} ({place}); {proposal}"
     )
 
 
@@ -307,7 +315,7 @@ def warn_of_uneven_gaps(gaps: Gaps) -> list[Finding]:
     )
 
 
-def _choices(gaps: Gaps, uneven_findings: list[Finding]) -> str:
+def _proposed_settings(gaps: Gaps, imbalance_warnings: list[Finding]) -> str:
     """The part of an error message that proposes values of the setting `missing`.
 
     If gaps are more frequent in one class, only leaving them out is proposed, by the warning.
@@ -315,11 +323,11 @@ def _choices(gaps: Gaps, uneven_findings: list[Finding]) -> str:
     Parameters
     ----------
     gaps : the missing and infinite values of the table.
-    uneven_findings : the warning that gaps are more frequent in one class; empty if they are not.
+    imbalance_warnings : the warning that gaps are more frequent in one class, or an empty list.
     """
     ways_to_leave_out = gaps.what_can_be_left_out()
-    if uneven_findings and ways_to_leave_out:
-        return uneven_findings[0].message
+    if imbalance_warnings and ways_to_leave_out:
+        return imbalance_warnings[0].message
     return f"choose {_as_settings([*ways_to_leave_out, *FILLED_WITH])}."
 
 

@@ -215,7 +215,7 @@ class IdentifierScan:
         self._whole = FoundColumns()
         self._n_unique = 0
 
-    def look(self, start: int, columns: Floats) -> IdentifiersInColumns:
+    def scan_columns(self, start: int, columns: Floats) -> IdentifiersInColumns:
         """Find the columns that identify the rows, and those of possibly whole numbers.
 
         `start` is the position of the first of these columns (samples, columns) in the table.

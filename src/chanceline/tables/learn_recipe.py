@@ -84,13 +84,17 @@ def learn_wide_recipe(
 
     Parameters
     ----------
-    complete_features : the features without gaps, before the transform.
-    added : what the transform adds to every value before it takes logarithms.
+    complete_features : the features without gaps, before the transform, read when they are needed.
+    added : the number that the transform adds to every value before it takes logarithms; 0 if it
+        takes none.
     fill_values : (features,) the value that fills gaps of each feature; None if gaps are not
         filled.
     label : the name of the label's column.
-    settings : how the table was read.
+    settings : how the table was read. `below` says how values below a limit of detection (`<0.5`)
+        are read.
     """
+    # The values before the transform are kept with the recipe, as the ranges of features are taken
+    # from them. They are not copied: `complete_features.table` reads them when they are needed.
     transform = settings.transform or "none"
     values_before_transform = None
     if transform != "none":
@@ -159,25 +163,33 @@ def _learn_limits(
 
     A limit is None where a column has none. There are no limits at all if the setting `below` is
     None, as values beyond a limit are then an error.
+
+    Parameters
+    ----------
+    written_columns : the columns as they are in the file, (samples, columns).
+    settings : `below` says what replaces a value below a limit: half the limit ("half") or a gap
+        ("missing").
     """
     if settings.below is None:
         return {}
     text_columns = written_columns.loc[:, ~numeric_columns(written_columns)]
     cells = read_cells(text_columns.to_numpy(dtype=object), settings.na)
-    limits = strictest_limits(cells)
+    limits = strictest_limits(cells)  # NaN where a column has no limit
     limits_of_column = {}
     for name, lower, upper in zip(text_columns.columns, limits.lower, limits.upper, strict=True):
-        value_below = None  # a gap
+        value_below_limit = None  # None stands for a gap
         if settings.below == "half":
-            value_below = _number_or_none(lower / 2)
+            value_below_limit = _none_if_nan(lower / 2)
         limits_of_column[name] = ColumnLimits(
-            lower=_number_or_none(lower), value_below=value_below, upper=_number_or_none(upper)
+            lower=_none_if_nan(lower),
+            value_below=value_below_limit,
+            upper=_none_if_nan(upper),
         )
     return limits_of_column
 
 
-def _number_or_none(number: float) -> float | None:
-    """None for NaN."""
+def _none_if_nan(number: float) -> float | None:
+    """The number, or None in place of NaN."""
     return None if np.isnan(number) else float(number)
 
 

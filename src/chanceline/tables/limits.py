@@ -59,7 +59,7 @@ def numbers_within_limits(
     if not is_beyond.any():
         return cells.numbers, []
     if settings.below is None:
-        raise InputError(_limits_sentence(written_cells, is_beyond))
+        raise InputError(_message_about_limits(written_cells, is_beyond))
 
     limits = strictest_limits(cells)
     if settings.below == "half":
@@ -75,12 +75,12 @@ def numbers_within_limits(
     names_with_several_limits = written_cells.columns[limits.differ]
     finding = Finding.prepared(
         f"{count_in_words} read as {values_below_in_words} (those above an upper limit as that "
-        f"limit){_differing_in_words(names_with_several_limits)}."
+        f"limit){_differing_limits_in_words(names_with_several_limits)}."
     )
     return numbers, [finding]
 
 
-def _differing_in_words(names: pd.Index) -> str:
+def _differing_limits_in_words(names: pd.Index) -> str:
     """The end of a sentence: in which columns, if any, rows have different limits."""
     if len(names) == 0:
         return ""
@@ -108,8 +108,11 @@ def _count_in_words(is_beyond: NDArray[np.bool_]) -> str:
     return f"{values_in_words} beyond a limit of detection in {columns_in_words}"
 
 
-def _limits_sentence(written_cells: pd.DataFrame, is_beyond: NDArray[np.bool_]) -> str:
-    """The error message about values beyond a limit: their number, the first one, and a remedy.
+def _message_about_limits(written_cells: pd.DataFrame, is_beyond: NDArray[np.bool_]) -> str:
+    """The error message about values beyond a limit, if the setting `below` is not set.
+
+    It tells their number and the first of them. As a remedy it proposes the two values of the
+    setting: "half" and "missing".
 
     Parameters
     ----------
@@ -118,11 +121,11 @@ def _limits_sentence(written_cells: pd.DataFrame, is_beyond: NDArray[np.bool_]) 
     """
     # `argmax` finds the first True: the first column with such a value, and the first such row in
     # that column.
-    column = int(np.argmax(is_beyond.any(axis=0)))
-    row = int(np.argmax(is_beyond[:, column]))
-    cell = str(written_cells.iloc[row, column]).strip()
-    name = str(written_cells.columns[column])
-    place = f"column {name!r}, {row_name(written_cells.index, row)}"
+    first_column = int(np.argmax(is_beyond.any(axis=0)))
+    first_row = int(np.argmax(is_beyond[:, first_column]))
+    cell = str(written_cells.iloc[first_row, first_column]).strip()
+    column_name = str(written_cells.columns[first_column])
+    place = f"column {column_name!r}, {row_name(written_cells.index, first_row)}"
     return (
         f"{_count_in_words(is_beyond)} ({cell!r} in {place}); below='half' reads half the limit, "
         "below='missing' makes gaps of them."

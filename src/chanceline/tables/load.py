@@ -87,7 +87,7 @@ def dataset_of_samples(samples: LabelledTable, settings: TableSettings, source: 
     other_columns = samples.table.without_columns(named_columns.names)
     for table in (other_columns.descriptions, other_columns.values):
         confounder_findings = warn_of_confounders(
-            table, labels, named_columns.allowed_for, named_columns.groups
+            table, labels, named_columns.controlled_columns, named_columns.groups
         )
         report.put_first(confounder_findings)
 
@@ -183,7 +183,7 @@ def _look_for_traces(
     is_kept = complete.kept_rows  # (samples,)
     kept_labels = labels[is_kept]
     kept_text = reading.sample_columns.text.loc[is_kept]
-    kept_columns_allowed_for = [column.loc[is_kept] for column in named_columns.allowed_for]
+    kept_controlled_columns = [column.loc[is_kept] for column in named_columns.controlled_columns]
 
     # Batches. Rows of a group (a subject) are not independent: only the first one counts.
     is_first_of_group = first_of_each_kept_group(named_columns.groups, is_kept)[is_kept]
@@ -191,7 +191,7 @@ def _look_for_traces(
         text=kept_text.loc[is_first_of_group],
         features=complete.features.loc[is_first_of_group],
         labels=kept_labels[is_first_of_group],
-        allowed_for=[column.loc[is_first_of_group] for column in kept_columns_allowed_for],
+        controlled_columns=[column.loc[is_first_of_group] for column in kept_controlled_columns],
     )
 
     # Filled gaps. Look only at columns that had no gap in the file: gaps that were filled while

@@ -20,7 +20,7 @@ from chanceline.columns.wide import in_memory
 from chanceline.errors import InputError
 from chanceline.perceptron.validation import check_matrix
 from chanceline.tables.array_input import covariate_columns
-from chanceline.tables.checks.declared import check_declared
+from chanceline.tables.checks.declared import check_values_repeat
 from chanceline.tables.checks.outcome_confounders import (
     one_against_others,
     warn_of_outcome_confounders,
@@ -60,14 +60,14 @@ class ReadingTraces(NamedTuple):
     gaps : (samples, features) which cells were filled in; None in arrays, which have no gaps.
     times : (samples, columns) of dates, numbers in the order of time; None without any.
     text : (samples, columns) of words; None in arrays.
-    units_are_said : whether the user said in which units rows are compared, so that depth is no
+    units_were_chosen : whether the user said in which units rows are compared, so that depth is no
         question.
     """
 
     gaps: Bools | None = None
     times: pd.DataFrame | None = None
     text: pd.DataFrame | None = None
-    units_are_said: bool = False
+    units_were_chosen: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,7 +302,7 @@ def _make_outcome_table(rows: _OutcomeRows, source: str, settings: TableSettings
         confounders += warn_of_outcome_confounders(
             columns,
             two_class_labels,
-            named_columns.allowed_for,
+            named_columns.controlled_columns,
             groups=named_columns.groups,
             # Residuals of classes, and of times with their events, cannot be exchanged.
             adjusts_for_numbers=rows.kind is OutcomeKind.NUMBER,
@@ -353,29 +353,36 @@ def _traces_of_reading(
     complete: CompleteFeatures,
     settings: TableSettings,
 ) -> ReadingTraces:
-    """Gaps of the features, and columns of dates and words, in the rows that are kept.
+    """Traces of how the table was made: gaps of the features, dates and words, in the kept rows.
 
-    They are traces of how the table was made. Checks ask later whether any of these are associated
-    with the outcome.
+    Checks ask later whether any of these are associated with the outcome.
 
     Parameters
     ----------
     other_columns : the table without the columns that the settings name (label, groups, …).
     features : the features with their gaps, (samples, features).
     complete : the features without gaps, of the kept rows alone.
-    settings : `transform` says in which units rows are compared.
+    settings : with a `transform`, the user has chosen the units of the features, and no check asks
+        whether totals of rows are associated with the outcome.
     """
     kept_rows = complete.kept_rows  # (samples,)
+
+    # The gaps, before they were filled. They are gaps of the features that are kept.
     features_with_gaps = features.loc[kept_rows, complete.features.columns].to_numpy()
+
+    # The dates, as numbers in the order of time.
     values = other_columns.values
     dates = pd.DataFrame(date_columns(values), index=values.index)
+
+    # All text but dates: descriptions of the samples (from a second file or a header), and words
+    # among the columns of the table.
     words = values.drop(columns=dates.columns).select_dtypes(exclude="number")
     text = pd.concat([other_columns.descriptions, words], axis=1)
     return ReadingTraces(
         gaps=~np.isfinite(features_with_gaps),
         times=dates.loc[kept_rows],
         text=text.loc[kept_rows],
-        units_are_said=settings.transform is not None,
+        units_were_chosen=settings.transform is not None,
     )
 
 
@@ -395,7 +402,7 @@ def _named_columns(rows: _OutcomeRows, halves: Floats, settings: TableSettings) 
         if column is None:
             continue
         roles[role] = column
-        check_declared(role, column, halves, setting=getattr(settings, role))
+        check_values_repeat(role, column, halves, setting=getattr(settings, role))
     return find_named_columns(rows.table, rows.columns[0], roles, settings)
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from chanceline._arrays import Floats
 from chanceline.tables.checks.subjects import SampleColumns
-from chanceline.tables.checks.undeclared import find_undeclared
+from chanceline.tables.checks.undeclared import find_undeclared_subjects
 from chanceline.tables.dataset import Declaration, Finding
 from chanceline.tables.declared_columns import proposed_declaration
 from chanceline.tables.features import numeric_features
@@ -48,7 +48,9 @@ def read_features(
 ) -> ReadFeatures:
     """Turn columns into numeric features, without dates and identifiers.
 
-    Also looks for columns that seem to hold subjects, or pairs, but were not declared as such.
+    Also looks for columns that seem to hold subjects, or pairs, but were not declared as such. The
+    order of the steps matters: undeclared subjects are looked for among the numeric columns, before
+    identifiers are left out, as an identifier may be the column that names the subjects.
 
     Parameters
     ----------
@@ -58,44 +60,44 @@ def read_features(
         so on.
     settings : how the columns are to be read.
     """
-    # Leave out dates. They are compared between the classes within blocks or pairs, if there are
+    # 1. Leave out dates. They are compared between the classes within blocks or pairs, if there are
     # any (`exchange_blocks`).
     findings: list[Finding] = []
-    columns = other_columns.values
+    written_columns = other_columns.values
     if not settings.keep_identifiers:
-        columns, date_findings = without_dates(
-            columns, labels, named_columns.exchange_blocks, named_columns.groups
+        written_columns, date_findings = without_dates(
+            written_columns, labels, named_columns.exchange_blocks, named_columns.groups
         )
         findings += date_findings
 
-    # Turn columns into numbers. (`at_step` marks errors as errors about cells.)
+    # 2. Turn columns into numbers. (`at_step` marks errors as errors about cells.)
     with at_step(ReadingStep.CELLS):
         features, feature_findings = numeric_features(
-            columns, labels, settings, named_columns.groups
+            written_columns, labels, settings, named_columns.groups
         )
     findings += feature_findings
 
-    # Look for undeclared subjects and pairs, unless reading the file has shown already that a
-    # declaration is missing. Identifiers may name the subjects, and are therefore left out only
-    # afterwards.
-    sample_columns = _sample_columns(other_columns, columns, features)
-    undeclared = other_columns.undeclared
+    # 3. Look for undeclared subjects and pairs, unless reading the file has shown already that a
+    # declaration is missing. The message about them is kept, and stops a test of the table later.
+    sample_columns = _sample_columns(other_columns, written_columns, features)
+    undeclared_message = other_columns.undeclared
     suspect = None
-    if not undeclared:
-        suspect = find_undeclared(sample_columns, labels, named_columns, settings.groups)
+    if not undeclared_message:
+        suspect = find_undeclared_subjects(sample_columns, labels, named_columns, settings.groups)
     if suspect is not None:
-        undeclared = suspect.sentence
+        undeclared_message = suspect.sentence
 
+    # 4. Leave out identifiers.
     if not settings.keep_identifiers:
         features, identifier_findings = without_identifiers(
             features, labels, named_columns.exchange_blocks, named_columns.groups
         )
         findings += identifier_findings
     return ReadFeatures(
-        written_columns=columns,
+        written_columns=written_columns,
         features=features,
         sample_columns=sample_columns,
-        undeclared=undeclared,
+        undeclared=undeclared_message,
         proposed=proposed_declaration(suspect),
         findings=findings,
     )

@@ -168,7 +168,7 @@ class NamedColumns:
         return self.roles.get(Role.BLOCKS, self.roles.get(Role.PAIRS))
 
     @property
-    def allowed_for(self) -> list[pd.Series]:
+    def controlled_columns(self) -> list[pd.Series]:
         """The columns whose differences between the classes are no structure."""
         if self.exchange_blocks is None:
             return self.adjust

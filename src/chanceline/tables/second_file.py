@@ -35,16 +35,24 @@ def attach_second_file(
     settings : `id` may name the column of the samples' names in the second file; `na` says which
         cells are gaps.
     """
-    # The number of columns decides. Here the first line is read as names, whatever it holds.
+    # Read the file to count its columns. With header="first" the first line is taken for the names
+    # of the columns without a check, so that no file is refused yet.
     first_line_as_names = read_file(path, TableSettings(na=settings.na, header="first"))
     n_columns = first_line_as_names.values.shape[1]
-    is_cls = n_columns == 0  # a CLS file has only descriptions: the classes
+
+    # The reader of CLS files puts the classes into `descriptions`, and leaves no other columns.
+    is_cls = n_columns == 0
     if is_cls:
-        return _attach_classes(table, first_line_as_names.descriptions, path.name), []
+        classes = first_line_as_names.descriptions
+        return _attach_classes(table, classes, path.name), []
+
+    # One column holds no names of samples, unless the user names it as their column.
     if n_columns == 1 and settings.id is None:
         column = _only_column(path, first_line_as_names, settings)
         return _attach_in_order(table, column, path.name)
-    # Read the file again, so that a first line that looks like a sample is an error.
+
+    # Read the file again with the usual check of its header: a first line that looks like a sample
+    # is an error.
     second_table = read_file(path, TableSettings(na=settings.na))
     return _attach_by_name(table, second_table, path.name, settings)
 

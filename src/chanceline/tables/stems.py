@@ -143,29 +143,39 @@ def cut_repeatedly(names: Sequence[Any]) -> Iterator[Stems]:
 def _cut_names(names: Sequence[Any], pattern: re.Pattern[str]) -> Stems | None:
     """Cut every name into a stem and a tail, as the pattern says; None if it fits no name.
 
-    An ending that all names share, as `.CEL`, is no tail: it is removed, and what remains is cut
-    again. A name that the pattern does not fit is a stem with an empty tail.
+    An ending that all names share, as `CEL` of `P07_1.CEL`, is no tail: it is removed, and the rest
+    is cut again. A name that the pattern does not fit is a stem with an empty tail.
+
+    Parameters
+    ----------
+    names : names of rows; other values count as the text that stands for them.
+    pattern : a regular expression with the groups `stem` and `tail`.
     """
-    cuts = [_cut_name(str(name).strip(), pattern) for name in names]  # (stem, tail) of each name
-    different_tails = {tail for _, tail in cuts}
+    stems_and_tails = [_stem_and_tail(str(name).strip(), pattern) for name in names]
 
-    # While all names have the same tail, remove the tail: cut the stems again.
-    while len(different_tails) == 1 and different_tails != {""}:
-        cuts = [_cut_name(stem, pattern) for stem, _ in cuts]
-        different_tails = {tail for _, tail in cuts}
+    # While all names share an ending, remove the ending and cut the stems again. This stops at the
+    # latest when no stem can be cut, as all tails are empty then.
+    while _all_share_an_ending(stems_and_tails):
+        stems_and_tails = [_stem_and_tail(stem, pattern) for stem, _ in stems_and_tails]
 
-    no_name_was_cut = different_tails <= {""}
-    if no_name_was_cut:
+    a_name_was_cut = any(tail != "" for _, tail in stems_and_tails)
+    if not a_name_was_cut:
         return None
     return Stems(
         names=tuple(str(name) for name in names),
-        stems=tuple(stem for stem, _ in cuts),
-        tails=tuple(tail for _, tail in cuts),
+        stems=tuple(stem for stem, _ in stems_and_tails),
+        tails=tuple(tail for _, tail in stems_and_tails),
         separated=pattern is SEPARATED_TAIL,
     )
 
 
-def _cut_name(name: str, pattern: re.Pattern[str]) -> tuple[str, str]:
+def _all_share_an_ending(stems_and_tails: Sequence[tuple[str, str]]) -> bool:
+    """Whether all names have the same tail, and it is not empty."""
+    different_tails = {tail for _, tail in stems_and_tails}
+    return len(different_tails) == 1 and different_tails != {""}
+
+
+def _stem_and_tail(name: str, pattern: re.Pattern[str]) -> tuple[str, str]:
     """The stem and the tail of a name; the name and an empty tail if the pattern does not fit."""
     parts = pattern.fullmatch(name)
     if parts is None:

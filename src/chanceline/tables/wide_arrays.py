@@ -25,7 +25,7 @@ from chanceline.tables.checks.scans import scan_table
 from chanceline.tables.gaps import GapScan
 from chanceline.tables.identifiers import IdentifierScan
 from chanceline.tables.wide_features import WideFeatures
-from chanceline.tables.wide_identifiers import find_special_columns
+from chanceline.tables.wide_identifiers import find_non_feature_columns
 
 
 class CheckedWideArrays(NamedTuple):
@@ -34,12 +34,12 @@ class CheckedWideArrays(NamedTuple):
     Attributes
     ----------
     features : finite numbers.
-    larger_is_positive : (samples,) ±1, the larger of the two classes as 1.
+    labels : (samples,) ±1, with 1 for the larger of the two values of y.
     whole_numbers : (samples, columns) the columns that may say which rows belong together.
     """
 
     features: WideFeatures
-    larger_is_positive: Floats
+    labels: Floats
     whole_numbers: pd.DataFrame
 
 
@@ -54,7 +54,7 @@ class MagnitudeScan:
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
 
-    def look(self, start: int, columns: Floats) -> None:
+    def scan_columns(self, start: int, columns: Floats) -> None:
         names = self._names[start : start + columns.shape[1]]
         check_magnitudes(columns, names)
 
@@ -62,7 +62,7 @@ class MagnitudeScan:
         """Nothing is left of columns with which nothing is wrong."""
 
 
-def wide_source(X: Any) -> ColumnSource | None:
+def column_reader_if_wide(X: Any) -> ColumnSource | None:
     """A reader of the columns of a very wide array of numbers; None for anything else.
 
     Data frames, and arrays that are not very wide, give None, too.
@@ -127,9 +127,9 @@ def check_wide_arrays(
 
     # The columns that may hold subjects, in memory.
     row_numbers = pd.RangeIndex(source.n_samples)
-    special_columns = find_special_columns(features, identifier_scan, row_numbers)
+    non_feature_columns = find_non_feature_columns(features, identifier_scan, row_numbers)
     return CheckedWideArrays(
         features=features,
-        larger_is_positive=labels,
-        whole_numbers=features.frame(special_columns.perhaps_subjects, row_numbers),
+        labels=labels,
+        whole_numbers=features.frame(non_feature_columns.subject_candidates, row_numbers),
     )

@@ -19,10 +19,10 @@ from chanceline.tables.dataset import Finding
 from chanceline.tables.gaps import (
     FILLED_WITH,
     Gaps,
+    check_missing_setting,
     note_columns_left_out,
     note_filled,
     note_rows_left_out,
-    refuse_gaps,
     require_minima_from_0,
     values_to_fill,
     warn_of_uneven_gaps,
@@ -69,25 +69,28 @@ def wide_without_gaps(
     row_labels : the names of the rows, for error messages.
     """
     if gaps is None:
-        # The values that would fill gaps are needed nevertheless: new samples may have some.
+        # The values that would fill gaps are needed nevertheless: new samples may have gaps.
         fill_values = None
         if missing in FILLED_WITH:
             fill_values = _column_values(features, missing)
         n_samples = features.table.shape[0]
         return _with_nothing_filled(features, n_samples, fill_values=fill_values)
 
-    # Raise an error if `missing` does not say what to do about gaps, or would leave nothing.
-    uneven_findings = warn_of_uneven_gaps(gaps)  # if gaps are more frequent in one class
-    refuse_gaps(gaps, missing, uneven_findings, features.names, row_labels)
+    # Gaps that are more frequent in one class give a warning. It serves twice: as the remedy in an
+    # error message, and as a finding if gaps are filled.
+    imbalance_warnings = warn_of_uneven_gaps(gaps)
 
-    # If gaps are left out, it does not matter in which class they are more frequent, so that
-    # `uneven_findings` are dropped. In filled values a test may see the pattern of gaps.
+    # Raise an error if `missing` does not say what to do about gaps, or would leave nothing.
+    check_missing_setting(gaps, missing, imbalance_warnings, features.names, row_labels)
+
+    # If gaps are left out, it does not matter in which class they are more frequent, so that the
+    # warnings are dropped. In filled values a test may see the pattern of gaps.
     if missing == "columns":
         return _leave_out_columns(features, gaps)
     if missing == "rows":
         return _leave_out_rows(features, gaps)
     filled = _fill(features, gaps, missing)
-    return replace(filled, findings=[*uneven_findings, *filled.findings])
+    return replace(filled, findings=[*imbalance_warnings, *filled.findings])
 
 
 def _leave_out_columns(features: WideFeatures, gaps: Gaps) -> CompleteWideFeatures:
@@ -192,7 +195,7 @@ class FillValueScan:
         self._missing = missing
         self._parts: list[Floats] = []
 
-    def look(self, start: int, columns: Floats) -> Floats:
+    def scan_columns(self, start: int, columns: Floats) -> Floats:
         """The value that fills the gaps of each of these columns, (columns,)."""
         numbers = pd.DataFrame(columns).where(np.isfinite(columns))
         fill_values: Floats = values_to_fill(numbers, self._missing).to_numpy()

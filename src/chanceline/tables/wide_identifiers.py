@@ -21,7 +21,7 @@ from chanceline.tables.wide_features import WideFeatures
 
 
 @dataclass(frozen=True, eq=False)
-class SpecialColumns:
+class NonFeatureColumns:
     """Columns that are called, or look like, something else than a measurement.
 
     Attributes
@@ -43,7 +43,7 @@ class SpecialColumns:
         return np.setdiff1d(both, self.dates)
 
     @property
-    def perhaps_subjects(self) -> Ints:
+    def subject_candidates(self) -> Ints:
         """The numbers of the columns whose values may be subjects: whole numbers, or of many only
         those that are called so.
         """
@@ -52,9 +52,9 @@ class SpecialColumns:
         return self.possibly_whole
 
 
-def find_special_columns(
+def find_non_feature_columns(
     features: WideFeatures, scan: IdentifierScan, index: pd.Index
-) -> SpecialColumns:
+) -> NonFeatureColumns:
     """Find the columns that are no measurements: dates, subjects, and identifiers of rows.
 
     Parameters
@@ -68,7 +68,7 @@ def find_special_columns(
     candidates = features.frame(telling_names.subjects, index)
     subject_names = subject_columns(candidates, scan.similar_counts)
     is_subject = candidates.columns.isin(subject_names)
-    return SpecialColumns(
+    return NonFeatureColumns(
         dates=telling_names.dates,
         subjects=telling_names.subjects[is_subject],
         row_identifiers=scan.row_identifiers,
@@ -111,34 +111,37 @@ def _positions_if_few(positions: list[int]) -> Ints:
     return np.array(positions, dtype=np.int64)
 
 
-def without_special_columns(
+def without_non_feature_columns(
     features: WideFeatures,
-    special: SpecialColumns,
+    non_feature_columns: NonFeatureColumns,
     labels: Floats,
     named_columns: NamedColumns,
     index: pd.Index,
 ) -> tuple[WideFeatures, list[Finding]]:
-    """The features that are no dates and no identifiers, and findings about those left out.
+    """Leave out the columns that are dates or identifiers.
+
+    Returns the other features, and findings about the columns left out.
 
     Parameters
     ----------
     features : all columns, which are not in memory.
-    special : the positions of dates, subjects and identifiers among these columns.
+    non_feature_columns : the positions of dates, subjects and identifiers among these columns.
     labels : ±1 of shape (samples,), used only for warnings.
     named_columns : the columns that the settings name: the label, blocks, groups, covariates and
         so on.
     index : the names of the rows, (samples,).
     """
-    _, findings = without_dates(
-        features.frame(special.dates, index),
-        labels,
-        named_columns.exchange_blocks,
-        named_columns.groups,
-    )
-    if len(special.identifiers) > 0:
-        identifiers = features.frame(special.identifiers, index)
+    # The findings about dates. The function leaves the dates out of its own table, which holds
+    # nothing else, so that this table is dropped.
+    dates = features.frame(non_feature_columns.dates, index)  # in memory
+    _, findings = without_dates(dates, labels, named_columns.exchange_blocks, named_columns.groups)
+
+    # The findings about identifiers.
+    if len(non_feature_columns.identifiers) > 0:
+        identifiers = features.frame(non_feature_columns.identifiers, index)
         findings += note_identifiers(
             identifiers, labels, named_columns.exchange_blocks, named_columns.groups
         )
-    left_out = np.union1d(special.dates, special.identifiers)
+
+    left_out = np.union1d(non_feature_columns.dates, non_feature_columns.identifiers)
     return features.without_columns(left_out), findings

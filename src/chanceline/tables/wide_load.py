@@ -19,7 +19,7 @@ from chanceline.tables.checks.row_shifts import warn_of_shifted_rows
 from chanceline.tables.checks.scans import scan_table
 from chanceline.tables.checks.subjects import SampleColumns, Suspect
 from chanceline.tables.checks.totals import CountScan, warn_of_totals
-from chanceline.tables.checks.undeclared import find_undeclared
+from chanceline.tables.checks.undeclared import find_undeclared_subjects
 from chanceline.tables.dataset import Dataset, Finding
 from chanceline.tables.declared_columns import (
     find_declared_columns,
@@ -41,9 +41,9 @@ from chanceline.tables.settings import TableSettings
 from chanceline.tables.wide_features import WideFeatures
 from chanceline.tables.wide_gaps import CompleteWideFeatures, wide_without_gaps
 from chanceline.tables.wide_identifiers import (
-    SpecialColumns,
-    find_special_columns,
-    without_special_columns,
+    NonFeatureColumns,
+    find_non_feature_columns,
+    without_non_feature_columns,
 )
 from chanceline.tables.wide_transforms import transform_wide_features
 
@@ -172,7 +172,8 @@ def _describe_samples(
     labelled : the samples with their labels, and the columns in memory.
     features : the features of the same samples, not in memory.
     settings : how the columns are to be read.
-    report : collects findings; changed in place.
+    report : collects findings, and is changed in place: warnings about confounders are put before
+        all other findings, and notes are added at the end.
     """
     # The columns that the settings name. (`at_step` marks errors as errors about columns.)
     labels = labelled.labels
@@ -180,13 +181,16 @@ def _describe_samples(
         named_columns, declared_findings = find_declared_columns(labelled, settings)
     report.add(declared_findings)
 
-    # All other columns in memory: confounders, dates, and words.
+    # Warn of confounders among all other columns in memory: descriptions of the samples (from a
+    # second file, say) and columns of the table itself.
     other_columns = labelled.table.without_columns(named_columns.names)
     for table in (other_columns.descriptions, other_columns.values):
         confounder_findings = warn_of_confounders(
-            table, labels, named_columns.allowed_for, named_columns.groups
+            table, labels, named_columns.controlled_columns, named_columns.groups
         )
         report.put_first(confounder_findings)
+
+    # Note which columns of the table itself are left out: dates, and text.
     words, date_findings = without_dates(
         other_columns.values, labels, named_columns.exchange_blocks, named_columns.groups
     )
@@ -216,14 +220,14 @@ def _find_measurements(samples: _WideSamples, settings: TableSettings) -> _Measu
     gap_scan = GapScan(samples.labels, samples.named_columns.groups)
     identifier_scan = IdentifierScan(features.names)
     scan_table(features.table, [gap_scan, identifier_scan])
-    special_columns = find_special_columns(features, identifier_scan, samples.index)
-    suspect = _find_suspect(samples, special_columns, settings)
+    non_feature_columns = find_non_feature_columns(features, identifier_scan, samples.index)
+    suspect = _find_undeclared_subjects(samples, non_feature_columns, settings)
     if settings.keep_identifiers:
         return _Measurements(features, gap_scan.gaps, suspect, findings=[])
 
-    measured, findings = without_special_columns(
+    measured, findings = without_non_feature_columns(
         features,
-        special_columns,
+        non_feature_columns,
         labels=samples.labels,
         named_columns=samples.named_columns,
         index=samples.index,
@@ -242,26 +246,33 @@ def _find_gaps(features: WideFeatures, samples: _WideSamples) -> Gaps | None:
     return gap_scan.gaps
 
 
-def _find_suspect(
-    samples: _WideSamples, special_columns: SpecialColumns, settings: TableSettings
+def _find_undeclared_subjects(
+    samples: _WideSamples, non_feature_columns: NonFeatureColumns, settings: TableSettings
 ) -> Suspect | None:
     """A column that looks like subjects or pairs but was not declared; None if there is none.
 
+    Such a column is looked for among all text about the samples, among features of whole numbers,
+    and among the names of the samples.
+
     Parameters
     ----------
-    samples : the samples with their features.
-    special_columns : the positions of the columns that may hold subjects.
+    samples : the samples, with features that are not in memory.
+    non_feature_columns : the positions of the features that may hold subjects.
     settings : `groups` says how groups were declared, if they were.
     """
+    # If reading the file has shown already that a declaration is missing, that message stands.
     if samples.other_columns.undeclared:
-        return None  # reading the file has shown already that a declaration is missing
-    columns = SampleColumns(
+        return None
+
+    candidates = SampleColumns(
         text=samples.text,
-        numbers=samples.features.frame(special_columns.perhaps_subjects, samples.index),
+        numbers=samples.features.frame(non_feature_columns.subject_candidates, samples.index),
         names=samples.other_columns.sample_names,
         names_place=samples.other_columns.names_place,
     )
-    return find_undeclared(columns, samples.labels, samples.named_columns, settings.groups)
+    return find_undeclared_subjects(
+        candidates, samples.labels, samples.named_columns, settings.groups
+    )
 
 
 def _look_for_traces(
@@ -278,41 +289,47 @@ def _look_for_traces(
     samples : all samples.
     settings : with a transform, totals of rows are not examined.
     """
-    # Three scans in one pass over all columns: whether they are counts, with the totals of the
-    # rows; gaps that were filled class by class; and columns of few whole numbers, which may be
-    # codes of batches.
+    # One pass over all columns for three scans, which keep their results.
     features = complete.features
     kept_rows = complete.kept_rows  # (samples,)
     kept_labels = samples.labels[kept_rows]
+    # Whether the numbers are counts, and the totals of the rows.
     count_scan = CountScan(len(kept_labels))
-    # Columns whose gaps were filled while the table was read, without the labels, are skipped.
-    fill_scan = ClassFillScan(kept_labels, is_known_blind=complete.was_filled)
-    few_whole_scan = FewWholeScan()
-    scan_table(features.table, [count_scan, fill_scan, few_whole_scan])
+    # Gaps that were filled class by class before the table was written. Columns whose gaps were
+    # filled while the table was read are skipped: the labels were not used there.
+    fill_scan = ClassFillScan(kept_labels, filled_without_labels=complete.was_filled)
+    # Columns of few whole numbers, which may be codes of batches.
+    whole_number_scan = FewWholeScan()
+    scan_table(features.table, [count_scan, fill_scan, whole_number_scan])
 
-    # Rows of a group (a subject) are not independent, so that only its first kept row counts.
-    is_counted = first_of_each_kept_group(samples.named_columns.groups, kept_rows)  # (samples,)
-    is_counted_of_kept = is_counted[kept_rows]  # (kept rows,)
-    counted_labels = samples.labels[is_counted]
-    counted_features = features.with_rows(is_counted_of_kept)
+    # Rows of a group (a subject) are not independent, so that only its first kept row is tested.
+    # The mask is needed in two numberings: among all samples, and among the kept rows.
+    is_tested = first_of_each_kept_group(samples.named_columns.groups, kept_rows)  # (samples,)
+    kept_row_is_tested = is_tested[kept_rows]  # (kept rows,)
+    tested_labels = samples.labels[is_tested]
+    tested_features = features.with_rows(kept_row_is_tested)
+    controlled_columns = [
+        column.loc[is_tested] for column in samples.named_columns.controlled_columns
+    ]
 
+    # Totals of rows, and batches, that are associated with the classes.
     findings = []
     if settings.transform is None:
-        counted_totals = count_scan.row_totals[is_counted_of_kept]
-        findings += _look_at_depth(
-            counted_features, counted_labels, counted_totals, are_counts=count_scan.are_counts
+        tested_totals = count_scan.row_totals[kept_row_is_tested]
+        findings += _warn_of_depth(
+            tested_features, tested_labels, tested_totals, are_counts=count_scan.are_counts
         )
     findings += warn_of_batches_in_table(
-        text=samples.text.loc[is_counted],
-        features=counted_features,
-        few_whole_columns=few_whole_scan.columns,
-        labels=counted_labels,
-        allowed_for=[column.loc[is_counted] for column in samples.named_columns.allowed_for],
+        text=samples.text.loc[is_tested],
+        features=tested_features,
+        whole_number_positions=whole_number_scan.columns,
+        labels=tested_labels,
+        controlled_columns=controlled_columns,
     )
     return [*findings, *fill_scan.findings(features.names)]
 
 
-def _look_at_depth(
+def _warn_of_depth(
     features: WideFeatures, labels: Floats, row_totals: Floats, *, are_counts: bool
 ) -> list[Finding]:
     """Warnings if row totals of counts, or else row means, are associated with the classes.

@@ -102,7 +102,7 @@ class RangeScan:
         self.has_zeros = False
         self.first_negative: int | None = None
 
-    def look(self, start: int, columns: Floats) -> tuple[int | None, bool]:
+    def scan_columns(self, start: int, columns: Floats) -> tuple[int | None, bool]:
         """The first of these columns with values below 0, and whether there are zeros."""
         is_negative = columns.min(axis=0) < 0
         first_negative = start + int(np.argmax(is_negative)) if is_negative.any() else None
@@ -128,7 +128,7 @@ class RowSumScan:
         self.sums: Floats = np.zeros(n_samples)
         self._transform = transform
 
-    def look(self, start: int, columns: Floats) -> Floats:
+    def scan_columns(self, start: int, columns: Floats) -> Floats:
         """The sum of every row over these columns, (samples,)."""
         sums: Floats = self._transform.without_row_step(columns).sum(axis=1)
         return sums

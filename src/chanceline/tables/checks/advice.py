@@ -73,10 +73,10 @@ def examine_dataset(
     # A table of very many columns is a `ColumnTable`, of which a few columns are read at a time.
     X = in_tiles_if_wide(data.X)
     if isinstance(X, ColumnTable):
-        return examine_wide_table(data, X, group_of_row, has_all_candidates=has_all_candidates)
+        return examine_wide_table(data, X, group_of_row, ask_if_selected=has_all_candidates)
     row_names = data.rows or range(1, len(data.y) + 1)
-    about_near_rows = warn_of_near_rows(X, data.y, group_of_row, row_names)
-    about_traces = _look_for_traces_of_labels(data, X, has_all_candidates=has_all_candidates)
+    near_row_findings = warn_of_near_rows(X, data.y, group_of_row, row_names)
+    trace_findings = _look_for_traces_of_labels(data, X, ask_if_selected=has_all_candidates)
     other_findings = examine(
         X,
         data.y,
@@ -86,12 +86,10 @@ def examine_dataset(
         # before any transform. After a transform they look like measurements.
         look_for_identifiers=not data.columns_checked,
     )
-    return [*about_near_rows, *about_traces, *other_findings]
+    return [*near_row_findings, *trace_findings, *other_findings]
 
 
-def _look_for_traces_of_labels(
-    data: Dataset, X: Floats, *, has_all_candidates: bool
-) -> list[Finding]:
+def _look_for_traces_of_labels(data: Dataset, X: Floats, *, ask_if_selected: bool) -> list[Finding]:
     """Warnings about features that were made or selected with the labels, and about a drift along
     the rows.
 
@@ -99,11 +97,14 @@ def _look_for_traces_of_labels(
     ----------
     data : the table.
     X : the numbers of the table in memory, of shape (samples, features).
-    has_all_candidates : False if the features are known to have been selected from more; then
-        nothing asks whether they were.
+    ask_if_selected : whether to look for signs that the features were selected by the labels;
+        False if it is known that they are a selection.
     """
+    # Batches that were taken out of all features by a method that used the labels.
     findings = warn_of_corrected_batches(X, data.y)
-    # If the columns were checked when the table was read, so were gaps filled class by class.
+
+    # Gaps that were filled with the mean or median of their class. If the columns were checked when
+    # the table was read, such gaps were looked for then.
     if not data.columns_checked:
         findings += warn_of_class_fills(X, data.y, data.feature_names)
 
@@ -114,8 +115,11 @@ def _look_for_traces_of_labels(
         is_first = first_of_each_group(data.groups, len(data.y))
         independent_X = X[is_first]
         independent_y = data.y[is_first]
+
+    # Columns that alone tell the classes apart, far better than all others, may be made from the
+    # labels.
     findings += warn_of_lone_columns(independent_X, independent_y, data.feature_names)
-    if has_all_candidates:
+    if ask_if_selected:
         findings += warn_of_filtered_features(independent_X, independent_y)
     # Blocks, pairs or a covariate may already account for a drift along the rows.
     if not order_is_allowed_for(data):

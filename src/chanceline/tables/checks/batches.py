@@ -45,7 +45,7 @@ def warn_of_batches(
     text: pd.DataFrame,
     features: pd.DataFrame,
     labels: Floats,
-    allowed_for: Sequence[pd.Series] = (),
+    controlled_columns: Sequence[pd.Series] = (),
 ) -> list[Finding]:
     """A warning for every column that looks like a batch.
 
@@ -57,7 +57,7 @@ def warn_of_batches(
     text : columns of words, of shape (samples, columns).
     features : numbers without gaps, of shape (samples, features).
     labels : ±1 of shape (samples,).
-    allowed_for : blocks and covariates: columns that the test already takes into account.
+    controlled_columns : blocks and covariates: columns that the test already takes into account.
     """
     candidates = _text_candidates(text)
     candidates += [features[name] for name in few_numbers(features)]
@@ -67,44 +67,48 @@ def warn_of_batches(
         candidates=candidates,
         measurements=features[names_of_measurements].to_numpy(),
         labels=labels,
-        allowed_for=allowed_for,
+        controlled_columns=controlled_columns,
     )
 
 
 def warn_of_batches_in_table(
     text: pd.DataFrame,
     features: WideFeatures,
-    few_whole_columns: Ints,
+    whole_number_positions: Ints,
     labels: Floats,
-    allowed_for: Sequence[pd.Series] = (),
+    controlled_columns: Sequence[pd.Series] = (),
 ) -> list[Finding]:
     """A warning for every column that looks like a batch, in a table that is not in memory.
 
     Such a column has few values, the classes are associated with it, and so are the features within
     the classes.
 
+    Columns of words are only looked at as batches. Columns of codes are both features and possible
+    batches: they are taken out of the features that are tested for an association with a batch.
+
     Parameters
     ----------
-    text : columns of words, of shape (samples, columns).
+    text : columns of words, which are no features, of shape (samples, columns).
     features : numbers without gaps, not in memory.
-    few_whole_columns : the positions of the features that hold a few different whole numbers.
+    whole_number_positions : the positions of the features that hold a few different whole numbers.
     labels : ±1 of shape (samples,).
-    allowed_for : blocks and covariates: columns that the test already takes into account.
+    controlled_columns : blocks and covariates: columns that the test already takes into account.
     """
     # If only few columns hold a few whole numbers, they may be codes of batches. If many do, they
     # are measurements, and there are no columns of codes.
-    code_positions = few_whole_columns
-    if not _are_few(len(few_whole_columns), len(features.names)):
-        code_positions = few_whole_columns[:0]
-    columns_of_codes = features.frame(code_positions, text.index)
+    no_positions = np.zeros(0, dtype=np.int64)
+    are_codes = _are_few(len(whole_number_positions), len(features.names))
+    code_positions = whole_number_positions if are_codes else no_positions
+    code_columns = features.frame(code_positions, text.index)  # in memory, (samples, codes)
 
+    # Columns of words come first, as warnings are in the order of the candidates.
     candidates = _text_candidates(text)
-    candidates += [column for _, column in columns_of_codes.items()]
+    candidates += [column for _, column in code_columns.items()]
     return warn_of_candidate_batches(
         candidates=candidates,
         measurements=features.without_columns(code_positions).table,
         labels=labels,
-        allowed_for=allowed_for,
+        controlled_columns=controlled_columns,
     )
 
 
@@ -118,7 +122,7 @@ def warn_of_candidate_batches(
     candidates: Sequence[pd.Series],
     measurements: AnyTable,
     labels: Floats,
-    allowed_for: Sequence[pd.Series],
+    controlled_columns: Sequence[pd.Series],
 ) -> list[Finding]:
     """A warning for every candidate that looks like a batch: the classes are associated with it,
     and so are the measurements within the classes.
@@ -128,7 +132,7 @@ def warn_of_candidate_batches(
     candidates : columns of few values, of shape (samples,) each.
     measurements : the features that are no candidates, numbers of shape (samples, features).
     labels : ±1 of shape (samples,).
-    allowed_for : blocks and covariates: columns that the test already takes into account.
+    controlled_columns : blocks and covariates: columns that the test already takes into account.
     """
     if size_of_smaller_class(labels) < FEWEST_ROWS_A_TERM:
         return []  # too few rows for a χ² test
@@ -137,7 +141,7 @@ def warn_of_candidate_batches(
     suspects = []
     for column in candidates:
         classes_depend = _classes_depend_on(column, labels, n_candidates=len(candidates))
-        if classes_depend and not _needs_no_warning(column, allowed_for):
+        if classes_depend and not _needs_no_warning(column, controlled_columns):
             suspects.append(column)
     if not suspects or measurements.shape[1] < FEWEST_FEATURES:
         return []
@@ -152,15 +156,16 @@ def warn_of_candidate_batches(
     return findings
 
 
-def _needs_no_warning(column: pd.Series, allowed_for: Sequence[pd.Series]) -> bool:
+def _needs_no_warning(column: pd.Series, controlled_columns: Sequence[pd.Series]) -> bool:
     """Whether no warning about a column is needed here.
 
     Either its name is that of a usual confounder, about which another check warns, or it is
-    determined by one of the columns that the test already takes into account (`allowed_for`).
+    determined by one of the columns that the test already takes into account
+    (`controlled_columns`).
     """
     if is_called_confounder(column.name):
         return True
-    return any(determines(allowed, column) for allowed in allowed_for)
+    return any(determines(controlled_column, column) for controlled_column in controlled_columns)
 
 
 def few_numbers(features: pd.DataFrame) -> list[Any]:
@@ -187,7 +192,7 @@ class FewWholeScan:
     def __init__(self) -> None:
         self._found = FoundColumns()
 
-    def look(self, start: int, columns: Floats) -> Ints:
+    def scan_columns(self, start: int, columns: Floats) -> Ints:
         """Positions, among these columns, of those with a few different whole numbers."""
         # The first rows rule most measurements out, so that few columns are sorted in full.
         candidates = np.flatnonzero(_are_few_whole(columns[:FIRST_ROWS]))

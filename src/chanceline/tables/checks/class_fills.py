@@ -44,17 +44,17 @@ class ClassFillScan:
     Parameters
     ----------
     y : labels ±1 of shape (samples,).
-    is_known_blind : (features,) columns to skip, because their gaps are known to have been filled
-        without the labels; None to skip no column.
+    filled_without_labels : (features,) columns to skip, because their gaps are known to have been
+        filled without the labels; None to skip no column.
     """
 
-    def __init__(self, y: Floats, is_known_blind: Bools | None = None) -> None:
+    def __init__(self, y: Floats, filled_without_labels: Bools | None = None) -> None:
         self._is_positive = y > 0
         self._has_enough_rows = size_of_smaller_class(y) >= FEWEST_REPEATS
-        self._is_known_blind = is_known_blind
+        self._filled_without_labels = filled_without_labels
         self._found = FoundColumns()
 
-    def look(self, start: int, columns: Floats) -> Ints:
+    def scan_columns(self, start: int, columns: Floats) -> Ints:
         """Positions, among these columns, of those that look filled class by class.
 
         `start` is the position of the first of them in the table.
@@ -62,8 +62,8 @@ class ClassFillScan:
         if not self._has_enough_rows:
             return np.zeros(0, dtype=np.int64)
         positions = columns_filled_by_class(columns, self._is_positive)
-        if self._is_known_blind is not None:
-            is_skipped = self._is_known_blind[start + positions]
+        if self._filled_without_labels is not None:
+            is_skipped = self._filled_without_labels[start + positions]
             positions = positions[~is_skipped]
         return positions
 
@@ -137,7 +137,7 @@ def _look_filled_with(
     first_rows_of_class = X[in_class][:FIRST_ROWS]
     # One value may repeat: the fill.
     not_coarse = np.flatnonzero(_n_values_that_repeat(first_rows_of_class) <= 1)
-    is_filled[not_coarse] = _look_filled_by_full_test(X[:, not_coarse], in_class, centre)
+    is_filled[not_coarse] = _only_centre_repeats(X[:, not_coarse], in_class, centre)
     return is_filled
 
 
@@ -151,12 +151,12 @@ def _n_values_that_repeat(values: Floats) -> Ints:
     return begins_run.sum(axis=0)
 
 
-def _look_filled_by_full_test(X: Floats, in_class: Bools, centre: Callable[..., Any]) -> Bools:
+def _only_centre_repeats(X: Floats, in_class: Bools, centre: Callable[..., Any]) -> Bools:
     """Which columns look filled with the centre (mean or median) of a class, of shape (features,).
 
-    In such a column one value near the centre repeats in the class, and no other value does. It
-    does not occur outside the class, and is no extreme of the column: extremes may repeat because
-    of a limit of detection.
+    In such a column one value near the centre, the fill, repeats in the class, and no other value
+    does. The fill does not occur outside the class. It is not the smallest or largest value of the
+    column, which may repeat because of a limit of detection.
 
     Parameters
     ----------
@@ -181,16 +181,17 @@ def _look_filled_by_full_test(X: Floats, in_class: Bools, centre: Callable[..., 
     is_extreme = (fills == X.min(axis=0)) | (fills == X.max(axis=0))
     is_filled = is_near & repeats & ~occurs_outside & ~is_extreme
 
-    # No other value may repeat: all ties are ties of the fill, n − 1 for its n occurrences.
-    # Counting ties is slow, and done only in the columns that passed all other tests.
+    # No other value may repeat: then the values of the class are all different, except that the
+    # fill occurs n times in place of once. This is slow to count, so that only the columns that
+    # passed all other tests are counted.
     candidates = np.flatnonzero(is_filled)
-    n_ties = _count_ties(rows_in_class[:, candidates])
-    n_ties_of_fill = n_occurrences[candidates] - 1
-    is_filled[candidates] = n_ties == n_ties_of_fill
+    n_repetitions = _n_repetitions(rows_in_class[:, candidates])
+    n_repetitions_of_fill = n_occurrences[candidates] - 1
+    is_filled[candidates] = n_repetitions == n_repetitions_of_fill
     return is_filled
 
 
-def _count_ties(columns: Floats) -> NDArray[np.int64]:
-    """How many values of each column equal the one before in order: n − 1 for n equal values."""
+def _n_repetitions(columns: Floats) -> NDArray[np.int64]:
+    """How many rows of each column repeat a value of another row: n − 1 for a value in n rows."""
     ordered = np.sort(columns, axis=0)
     return np.sum(ordered[1:] == ordered[:-1], axis=0)

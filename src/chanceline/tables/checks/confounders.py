@@ -22,7 +22,7 @@ FEWEST_ROWS_A_TERM = 5  # on average; text with more values than that is no cate
 def warn_of_confounders(
     table: pd.DataFrame,
     labels: Floats,
-    allowed_for: Sequence[pd.Series] = (),
+    controlled_columns: Sequence[pd.Series] = (),
     groups: pd.Series | None = None,
 ) -> list[Finding]:
     """A warning for every column that is named like a usual confounder (age, batch, …) and is
@@ -32,8 +32,8 @@ def warn_of_confounders(
     ----------
     table : columns of the samples, (samples, columns).
     labels : ±1 of shape (samples,).
-    allowed_for : blocks and covariates, which the test already takes into account; there is no
-        warning about a column that one of these determines.
+    controlled_columns : blocks and covariates, which the test already takes into account; there is
+        no warning about a column that one of these determines.
     groups : rows with the same value belong to one subject, of which only the first row counts;
         None without groups.
     """
@@ -43,7 +43,7 @@ def warn_of_confounders(
         if not is_called_confounder(name):
             continue
         column = table[name]
-        if any(determines(adjusted_for, column) for adjusted_for in allowed_for):
+        if any(determines(controlled_column, column) for controlled_column in controlled_columns):
             continue
         findings += _warn_if_confounded(column[is_counted], labels[is_counted])
     return findings

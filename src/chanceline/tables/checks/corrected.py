@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from chanceline._arrays import Floats
 from chanceline.columns.table import AnyTable
-from chanceline.tables.checks.within_classes import columns_in_steps
+from chanceline.tables.checks.within_classes import evenly_spaced_columns
 from chanceline.tables.dataset import Finding
 
 FEWEST_COLUMNS_A_ROW = 2  # of fewer columns rows are combined to nearly nothing by accident
 MOST_ROWS = 500  # of a table that is looked at
 MOST_BATCHES = 10
 FEWEST_ROWS_A_BATCH = 4  # on average
-VARIANCE_TOO_SMALL = 0.3  # of a combination, as a share of the next larger one
+SMALL_EIGENVALUE_SHARE = 0.3  # of the next larger eigenvalue
 # Rows of one batch and class have one weight. Its twin must be so much nearer to a row than the
 # nearest row of the other class, …
 TWIN_DISTANCE = 0.3
@@ -33,77 +33,84 @@ def warn_of_corrected_batches(X: AnyTable, y: Floats) -> list[Finding]:
     """A warning if the features seem to have been corrected for batches by a method that preserved
     the labels.
 
-    Such a correction regresses every feature on batches and labels, and subtracts the part of the
-    batches. If a corrected feature were regressed in the same way again, its part of the batches
-    would be 0. That is one linear equation in its samples for each difference between two batches,
-    and b batches have b − 1 independent differences. So some combinations of rows (weighted sums of
-    them) hardly vary over the features, one fewer than there were batches. If the labels were used,
-    the weight of a row depends on its class, and not on its batch alone.
+    Such a correction regresses every feature on the batches and the labels, and subtracts the
+    estimated effects of the batches. It leaves a trace. In a second regression these estimates
+    would be 0. Each estimate is a weighted sum of the rows, with the same weights for all features.
+    With b batches there are b − 1 independent estimates, so that b − 1 weighted sums of the rows
+    are nearly 0 in all features. If the labels were used, the weight of a row depends on its class,
+    and not on its batch alone.
 
     Parameters
     ----------
     X : numbers of shape (samples, features).
     y : labels ±1 of shape (samples,).
     """
-    # Only tables with more columns than rows show this trace: with few columns, some combinations
-    # of rows hardly vary by chance. Very many rows would take too long.
+    # The trace shows only in tables with more columns than rows: with few columns, some weighted
+    # sums of rows hardly vary by chance. Very many rows would take too long.
     n_samples, n_columns = X.shape
     if n_samples > MOST_ROWS or n_columns < FEWEST_COLUMNS_A_ROW * n_samples:
         return []
 
-    weights = vanishing_combinations(X)  # of each row in each combination, (samples, combinations)
-    n_combinations = weights.shape[1]
-    if n_combinations == 0 or not weights_depend_on_class(weights, y):
+    # The weights of the rows in each sum, (samples, sums).
+    weights = low_variance_combinations(X)
+    n_sums = weights.shape[1]
+    if n_sums == 0 or not weights_depend_on_class(weights, y):
         return []
+    n_batches = n_sums + 1
     return [
         Finding.warning(
-            f"the features look as if {n_combinations + 1} batches had been taken out with the "
+            f"the features look as if {n_batches} batches had been taken out with the "
             "labels kept, which makes noise look like structure; give the table before that, with "
             "the batches as blocks=COLUMN or adjust=COLUMN."
         )
     ]
 
 
-def vanishing_combinations(X: AnyTable) -> Floats:
-    """The weights of combinations of rows that hardly vary over the features, of shape (samples,
-    combinations); no combinations if there is no gap in the variances.
+def low_variance_combinations(X: AnyTable) -> Floats:
+    """The weights of weighted sums of rows (combinations) that hardly vary over the features.
 
-    The combinations are eigenvectors of XXᵀ, where the features X are standardized. The eigenvalue
-    is the sum of squares of the combination over the features, here called its variance. Only the
-    combinations whose variances lie below a gap in the ordered variances are returned.
+    The weights are eigenvectors v of XXᵀ, where the features X are standardized. A weighted sum
+    vᵀX has one value for each feature, and its sum of squares is the eigenvalue vᵀXXᵀv. Where the
+    eigenvalues, in rising order, jump to a much larger one, all below the jump count as small.
+
+    Returns
+    -------
+    (samples, combinations) the eigenvectors of the small eigenvalues; no columns if none are small.
     """
     n_samples = len(X)
-    columns = columns_in_steps(X)
+    columns = evenly_spaced_columns(X)
     centred = columns - columns.mean(axis=0)
     spread = centred.std(axis=0)
     varies = spread > 0
     standardized = centred[:, varies] / spread[varies]
     products = standardized @ standardized.T  # XXᵀ, (samples, samples)
-    total_variance = float(np.trace(products))  # the sum of all eigenvalues
+    trace = float(np.trace(products))  # the sum of all eigenvalues
 
-    # The columns have mean 0, so the sum of all rows is 0 in every table and must not count. Adding
-    # total_variance/n to all products changes its eigenvalue from 0 to the total variance, which is
-    # the largest possible, and changes no other eigenvalue.
-    variances, weights = np.linalg.eigh(products + total_variance / n_samples)  # ascending
+    # The columns have mean 0, so that the sum of all rows is 0 in every table: the vector
+    # (1, …, 1) is an eigenvector with eigenvalue 0, and no sign of a correction. Adding trace/n to
+    # all entries of the matrix raises this eigenvalue to the trace, the largest possible, and
+    # changes no other.
+    eigenvalues, eigenvectors = np.linalg.eigh(products + trace / n_samples)  # in rising order
 
-    # Variances below this are rounding errors, and ratios of them would be no gaps.
-    rounding = np.finfo(float).eps * n_samples * total_variance
+    # Smaller eigenvalues are rounding errors: raised to this bound, they show no jumps among
+    # themselves.
+    rounding = np.finfo(float).eps * n_samples * trace
     most_combinations = min(MOST_BATCHES - 1, n_samples // FEWEST_ROWS_A_BATCH)
-    # One more variance than combinations: the gap may lie just above the last combination.
-    smallest_variances = np.maximum(variances[: most_combinations + 1], rounding)
-    n_combinations = _n_below_last_gap(smallest_variances)
-    return weights[:, :n_combinations]
+    # One eigenvalue more than combinations: the jump may lie just above the last combination.
+    smallest_eigenvalues = np.maximum(eigenvalues[: most_combinations + 1], rounding)
+    n_combinations = _n_below_last_jump(smallest_eigenvalues)
+    return eigenvectors[:, :n_combinations]
 
 
-def _n_below_last_gap(variances: Floats) -> int:
-    """How many of the ascending variances lie below the last gap; 0 if there is no gap.
+def _n_below_last_jump(eigenvalues: Floats) -> int:
+    """How many of the eigenvalues, in rising order, lie below the last jump; 0 without a jump.
 
-    A gap is where a variance is at most `VARIANCE_TOO_SMALL` times the next one.
+    A jump is where an eigenvalue is at most `SMALL_EIGENVALUE_SHARE` times the next one.
     """
-    is_gap = variances[:-1] <= VARIANCE_TOO_SMALL * variances[1:]
-    if not is_gap.any():
+    is_jump = eigenvalues[:-1] <= SMALL_EIGENVALUE_SHARE * eigenvalues[1:]
+    if not is_jump.any():
         return 0
-    return int(np.flatnonzero(is_gap)[-1]) + 1
+    return int(np.flatnonzero(is_jump)[-1]) + 1
 
 
 def weights_depend_on_class(weights: Floats, y: Floats) -> bool:

@@ -22,7 +22,7 @@ class CorrelationScan:
         self._rows = rows
         self._parts: list[Floats] = []
 
-    def look(self, start: int, columns: Floats) -> Floats:
+    def scan_columns(self, start: int, columns: Floats) -> Floats:
         """The correlation of each column with the labels, (columns,); NaN for a constant column."""
         values = columns if self._rows is None else columns[self._rows]
         centred = values - values.mean(axis=0)

@@ -15,14 +15,15 @@ from chanceline.tables.roles import STEM_PREFIX, Role
 from chanceline.tables.stems import Stems, are_names, find_stems
 
 
-def check_declared(
+def check_values_repeat(
     role: str, column: pd.Series, labels: Floats, *, setting: str = ""
 ) -> list[Finding]:
-    """Check that a column declared as blocks, groups or pairs has values that several rows share.
+    """Check that a column declared as blocks, groups or pairs has a value that repeats.
 
-    If every row has a value of its own, and the values are names with common stems (`309_1`,
-    `309_2`), an `InputError` proposes to declare the stems (`309`). If they are not, there is a
-    warning about groups; blocks and pairs are refused elsewhere.
+    Nothing is wrong if some value repeats. If every row has a value of its own, the result depends
+    on the values. Names with common stems (`309_1`, `309_2`) raise an `InputError`, which proposes
+    to declare the stems (`309`). Other values give a warning for groups, and nothing for blocks and
+    pairs, which the test itself refuses if they have one row each.
 
     Parameters
     ----------
@@ -36,9 +37,9 @@ def check_declared(
     if has_repeated_value or n_rows < 2:
         return []
 
-    _refuse_names_with_stems(role, column, labels, setting)  # raises InputError
+    _refuse_names_with_stems(role, column, labels, setting)  # may raise an InputError
     if role != Role.GROUPS:
-        return []  # the test itself refuses blocks and pairs of one row each
+        return []
     group_in_words = "group"
     if setting:
         group_in_words = f"group of {setting!r}"
@@ -46,11 +47,12 @@ def check_declared(
 
 
 def _refuse_names_with_stems(role: str, column: pd.Series, labels: Floats, setting: str) -> None:
-    """Raise an `InputError` if the values are names (`309_1`) and their stems (`309`) are proposed.
+    """Raise an `InputError` if the values are names (`309_1`) whose stems should be declared.
 
-    Stems are proposed if the labels are arranged by them as by subjects, pairs or blocks: all rows
-    of a stem have one label, or all stems have equally many rows of each class. In place of names
-    that were declared as blocks, any stems are proposed.
+    A stem (`309`) is what is left of a name when its last part is cut off. The stems should be
+    declared instead of the names if the labels are arranged by stems as by subjects, pairs or
+    blocks: all rows of a stem have one label, or all stems have equally many rows of each class.
+    If the names were declared as blocks, the labels do not matter: any stems can be blocks.
 
     Parameters
     ----------
@@ -60,7 +62,7 @@ def _refuse_names_with_stems(role: str, column: pd.Series, labels: Floats, setti
     setting : the value of the setting that declared it, as in groups=SETTING; empty for an array.
     """
     # Nothing is refused if the values are no names, if they have no common stems, or if the stems
-    # are not to be declared as anything.
+    # have no role: they are neither subjects nor pairs nor blocks.
     names = column.tolist()
     if not are_names(names, numbers_too=True):
         return
@@ -71,6 +73,7 @@ def _refuse_names_with_stems(role: str, column: pd.Series, labels: Floats, setti
     if stem_role is None:
         return
 
+    # The message quotes the declaration (`groups='sample'`) and proposes another one.
     declaration = role
     if setting:
         declaration = f"{role}={setting!r}"

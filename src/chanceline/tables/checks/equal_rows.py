@@ -13,7 +13,7 @@ from chanceline._arrays import Floats
 from chanceline.columns.table import AnyTable, ColumnTable
 from chanceline.perceptron.duplicates import contradicting_rows
 from chanceline.tables.checks.scans import scan_table
-from chanceline.tables.checks.within_classes import columns_in_steps
+from chanceline.tables.checks.within_classes import evenly_spaced_columns
 from chanceline.tables.dataset import Finding
 
 CONTRADICTIONS_SHOWN = 3
@@ -31,7 +31,7 @@ class RowDigestScan:
         self._digests: dict[int, list[bytes]] = {row: [] for row in rows}
         self._rows = list(self._digests)  # each once
 
-    def look(self, start: int, columns: Floats) -> list[bytes]:
+    def scan_columns(self, start: int, columns: Floats) -> list[bytes]:
         """A digest of each of the rows in these columns."""
         return [blake2b((columns[row] + 0.0).tobytes()).digest() for row in self._rows]
 
@@ -92,7 +92,7 @@ def contradictions(X: AnyTable, y: Floats) -> list[tuple[int, int]]:
     # The table is not in memory, so only some columns are compared first. Suspects are rows that
     # are equal, in these columns, to a row of the opposite label.
     suspects = []
-    for equal_rows in _rows_with_equal_bytes(columns_in_steps(X)):
+    for equal_rows in _rows_with_equal_bytes(evenly_spaced_columns(X)):
         if _has_both_labels(equal_rows, y):
             suspects += equal_rows
 

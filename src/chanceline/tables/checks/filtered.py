@@ -15,7 +15,7 @@ from chanceline._arrays import Floats
 from chanceline.columns.table import ColumnTable
 from chanceline.tables.checks.within_classes import (
     SHUFFLE_SEED,
-    columns_in_steps,
+    evenly_spaced_columns,
     shuffle_pvalue,
 )
 from chanceline.tables.dataset import Finding
@@ -83,7 +83,7 @@ def warn_of_filtered_table(X: ColumnTable, y: Floats, correlations: Floats) -> l
     spread = _spread_if_columns_look_selected(correlations, len(y))
     if spread is None:
         return []
-    some_columns = _unit_columns(columns_in_steps(X))
+    some_columns = _unit_columns(evenly_spaced_columns(X))
     if _chance_of_no_noise(some_columns, y) > FILTER_LEVEL:
         return []
     return [_question_of_filter(spread, n_columns=len(correlations))]

@@ -42,11 +42,16 @@ class LabelCopyScan:
     def keep(self, start: int, seen: Ints) -> None:
         self._found.add(start, seen)
 
-    def look(self, start: int, columns: Floats) -> Ints:
-        """Positions, among these columns (samples, columns), of those that copy the label.
+    def scan_columns(self, start: int, columns: Floats) -> Ints:
+        """Positions, among these columns, of those that copy the label.
 
-        A copy has one value in all positive rows and another one in all negative rows. `start`, the
-        position of the first column in the table, is not needed.
+        A copy has one value in all positive rows and another one in all negative rows.
+
+        Parameters
+        ----------
+        start : the position of the first column in the table. All scans get it; this one does not
+            need it, as `keep` adds it to the positions.
+        columns : numbers of shape (samples, columns).
         """
         positives = np.flatnonzero(self._is_positive)
         negatives = np.flatnonzero(~self._is_positive)

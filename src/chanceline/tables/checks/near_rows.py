@@ -21,7 +21,7 @@ NEAR_SHARE = 0.5
 # … and the closest of independent rows would be so close with at most this probability.
 NEAR_LEVEL = 0.001
 NEARLY_EQUAL_SHARE = 0.1  # of the median, up to which they are called nearly equal
-# Of larger tables the first rows are looked at, and so many columns in equal steps.
+# Of larger tables the first rows are looked at, and so many evenly spaced columns.
 MOST_ROWS_COMPARED = 3000
 MOST_COLUMNS_COMPARED = 1000
 LARGEST_STANDARDIZED = 3.0  # standard deviations; what lies beyond counts as if it lay there
@@ -63,7 +63,7 @@ def warn_of_near_rows(
     ----------
     X : numbers of shape (samples, features).
     y : labels ±1 of shape (samples,).
-    group_of_row : (samples,) rows with the same number belong together, such as subset of one
+    group_of_row : (samples,) rows with the same number belong together, such as rows of one
         subject.
     row_names : what messages call each row, (samples,).
     """
@@ -122,11 +122,13 @@ def near_pairs(X: AnyTable, group_of_row: NDArray[np.int64]) -> NearPairs:
 
     Their squared distance is at most `NEAR_SHARE` times the median over all pairs. It is also so
     small that, with probability 1 − `NEAR_LEVEL`, no pair of independent rows would be so close.
+    By Bonferroni, that is so if the probability for one pair, times the number of pairs, is at most
+    `NEAR_LEVEL`.
 
     Parameters
     ----------
     X : numbers of shape (samples, features).
-    group_of_row : (samples,) rows with the same number belong together, such as subset of one
+    group_of_row : (samples,) rows with the same number belong together, such as rows of one
         subject.
     """
     values = _standardized(X)
@@ -144,19 +146,23 @@ def near_pairs(X: AnyTable, group_of_row: NDArray[np.int64]) -> NearPairs:
         shares_of_median=squares[is_candidate] / max(median, SMALLEST_MEAN),
     )
 
-    # The probability that two independent rows are so close, for each candidate. Its approximation
-    # by a continuous distribution is too small where columns have few different values, so that
-    # independent rows are often equal. It is at least the probability of equal rows.
-    chance_closer = _chance_of_closer_rows(squares[is_candidate], squares)
-    chance = np.maximum(chance_closer, _chance_of_equal_rows(values))
-    chance_in_any_pair = len(squares) * chance  # an upper bound (Bonferroni)
-    return candidates.subset(chance_in_any_pair <= NEAR_LEVEL)
+    # For each candidate, the probability that one pair of independent rows is at least as close,
+    # from a scaled χ² distribution with the mean and variance of all squared distances.
+    pvalues = _chance_of_closer_rows(squares[is_candidate], squares)  # (candidates,)
+
+    # Equal rows are at least as close as any pair. Where columns have few different values,
+    # independent rows may often be equal, which the continuous χ² distribution misses. So the
+    # probability of equal rows, the same for all candidates, is a lower bound.
+    chance_of_equality = _chance_of_equal_rows(values)
+    pvalues = np.maximum(pvalues, chance_of_equality)
+    corrected_pvalues = len(squares) * pvalues  # for all pairs of rows (Bonferroni)
+    return candidates.subset(corrected_pvalues <= NEAR_LEVEL)
 
 
 def _standardized(X: AnyTable) -> Floats:
     """The rows and columns to compare, of shape (rows, columns), standardized.
 
-    Of a large table these are the first rows, and columns in equal steps. Constant columns are left
+    Of a large table these are the first rows, and evenly spaced columns. Constant columns are left
     out. The others have mean 0 and variance 1 before extreme values are clipped.
     """
     step = -(-X.shape[1] // MOST_COLUMNS_COMPARED)  # rounded up

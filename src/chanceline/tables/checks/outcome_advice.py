@@ -14,6 +14,10 @@ from scipy.stats import rankdata
 
 from chanceline._arrays import Bools, Floats, Ints
 from chanceline.tables.checks.near_rows import near_pairs, pairs_warning
+from chanceline.tables.checks.outcome_association import (
+    OutcomeAssociation,
+    make_outcome_association,
+)
 from chanceline.tables.checks.outcome_batches import warn_of_outcome_batches
 from chanceline.tables.checks.outcome_columns import (
     warn_of_columns_filtered_by_outcome,
@@ -26,13 +30,12 @@ from chanceline.tables.checks.outcome_links import (
 )
 from chanceline.tables.checks.outcome_order import warn_of_outcome_drift
 from chanceline.tables.checks.row_order import is_in_order_of_rows
-from chanceline.tables.checks.score_links import ScoreLinks, make_score_links
 from chanceline.tables.dataset import Finding
 from chanceline.tables.outcome_kind import OutcomeKind
 from chanceline.tables.outcome_table import OutcomeTable
 from chanceline.tables.partitions import first_of_each_group
 
-FEWEST_ROWS_TO_LINK = 8  # independent ones; fewer tell nothing
+FEWEST_INDEPENDENT_ROWS = 8  # independent ones; fewer tell nothing
 
 
 def examine_outcome_table(
@@ -55,83 +58,86 @@ def examine_outcome_table(
     # The other checks test columns against the scores. They need independent rows: the first row of
     # each group.
     is_first = first_of_each_group(table.groups, len(scores))
-    if np.count_nonzero(is_first) < FEWEST_ROWS_TO_LINK:
+    if np.count_nonzero(is_first) < FEWEST_INDEPENDENT_ROWS:
         return findings
     block_of_row = _block_of_rows(table)
-    links = make_score_links(scores[is_first], block_of_row[is_first])
-    if links is None:
+    association = make_outcome_association(scores[is_first], block_of_row[is_first])
+    if association is None:
         return findings  # the blocks determine the outcome
 
     X = table.X[is_first]
-    findings += _warn_of_gaps_dates_depth_and_batches(table, is_first, links)
-    findings += _warn_of_columns_made_from_outcome(table, is_first, links)
+    findings += _warn_of_technical_traces(table, is_first, association)
+    findings += _warn_of_columns_made_from_outcome(table, is_first, association)
     if has_all_candidates:
-        findings += warn_of_columns_filtered_by_outcome(X, links)
+        findings += warn_of_columns_filtered_by_outcome(X, association)
     if not _drift_is_allowed_for(table):
-        findings += warn_of_outcome_drift(X, links)
+        findings += warn_of_outcome_drift(X, association)
     return findings
 
 
-def _warn_of_gaps_dates_depth_and_batches(
-    table: OutcomeTable, is_first: Bools, links: ScoreLinks
+def _warn_of_technical_traces(
+    table: OutcomeTable, is_first: Bools, association: OutcomeAssociation
 ) -> list[Finding]:
-    """Warnings about gaps, dates, depth and batches that are associated with the outcome.
+    """Warnings about traces of how a table was made that are associated with the outcome.
 
-    Depth is the total of a row of counts, or else the mean of a row.
+    The traces are gaps, dates, batches and depth. Depth is the total of a row of counts, or else
+    the mean of a row.
 
     Parameters
     ----------
     table : the table, with its outcome (a number, several classes, or survival).
     is_first : (samples,) whether a row is the first of its group; only these are tested.
-    links : the outcome's scores in these rows (orthonormal columns that stand for the outcome),
-        with tests of whether columns are associated with them.
+    association : R² and tests of columns against the outcome's scores, which are orthonormal
+        columns (rows, scores) that stand for the outcome.
     """
     traces = table.traces  # what was noticed while the table was read
     X = table.X[is_first]
     findings = []
     if traces.gaps is not None:
-        findings += warn_if_gaps_follow_outcome(traces.gaps[is_first], links)
+        findings += warn_if_gaps_follow_outcome(traces.gaps[is_first], association)
     if traces.times is not None:
-        findings += warn_if_dates_follow_outcome(traces.times[is_first], links)
-    if not traces.units_are_said:  # if the user chose the units of rows, depth is no question
-        findings += warn_if_depth_follows_outcome(X, links)
+        findings += warn_if_dates_follow_outcome(traces.times[is_first], association)
+    if not traces.units_were_chosen:  # a transform that the user chose settles depth
+        findings += warn_if_depth_follows_outcome(X, association)
     if traces.text is not None:
         findings += warn_of_outcome_batches(
             text=traces.text[is_first],
             features=pd.DataFrame(X, columns=list(table.feature_names)),
-            links=links,
-            allowed_for=_allowed_for(table, is_first),
+            association=association,
+            controlled_columns=_controlled_columns(table, is_first),
         )
     return findings
 
 
 def _warn_of_columns_made_from_outcome(
-    table: OutcomeTable, is_first: Bools, links: ScoreLinks
+    table: OutcomeTable, is_first: Bools, association: OutcomeAssociation
 ) -> list[Finding]:
-    """Ask whether columns that predict the outcome far better than all others are made from it.
+    """A warning about columns that may have been made from the outcome.
 
-    The question is a warning about one to three columns; there is none if no column stands out.
+    These are one to three columns that predict the outcome far better than all others do. Without
+    such columns the list is empty.
 
     Parameters
     ----------
     table : the table, with its outcome (a number, several classes, or survival).
     is_first : (samples,) whether a row is the first of its group; only these are tested.
-    links : the outcome's scores in these rows (orthonormal columns that stand for the outcome),
-        with tests of whether columns are associated with them.
+    association : R² and tests of columns against the outcome's scores, which are orthonormal
+        columns (rows, scores) that stand for the outcome.
     """
     X = table.X[is_first]
-    findings = warn_of_lone_outcome_columns(X, table.feature_names, links)
+    findings = warn_of_lone_outcome_columns(X, table.feature_names, association)
     if findings or table.kind is not OutcomeKind.SURVIVAL:
         return findings
 
-    # A column may also repeat the times of survival. If many times are censored, the scores differ
-    # much from the times, so that the ranks of the times are tested as well.
-    times = np.asarray(table.outcome[0], dtype=np.float64)[is_first]  # outcome: times, events
+    # A column may also repeat the times of survival, which differ from the scores of survival where
+    # many times are censored. So the same check is made with the ranks of the times as scores.
+    # `table.outcome` holds two columns: times, then events.
+    times = np.asarray(table.outcome[0], dtype=np.float64)[is_first]
     ranks = rankdata(times)
-    links_to_times = make_score_links(ranks[:, None], links.block_of_row)
-    if links_to_times is None:
-        return []
-    return warn_of_lone_outcome_columns(X, table.feature_names, links_to_times)
+    association_with_times = make_outcome_association(ranks[:, None], association.block_of_row)
+    if association_with_times is None:
+        return []  # the blocks determine the times
+    return warn_of_lone_outcome_columns(X, table.feature_names, association_with_times)
 
 
 def _warn_of_near_outcome_rows(table: OutcomeTable, related_rows: Ints) -> list[Finding]:
@@ -169,7 +175,7 @@ def _block_of_rows(table: OutcomeTable) -> Ints:
     return pd.factorize(pd.Series(declared))[0]
 
 
-def _allowed_for(table: OutcomeTable, is_first: Bools) -> list[pd.Series]:
+def _controlled_columns(table: OutcomeTable, is_first: Bools) -> list[pd.Series]:
     """Blocks, pairs and covariates, for which the test allows, one value for each row counted."""
     declared = [table.blocks, table.pairs, *(table.covariates or {}).values()]
     return [pd.Series(values)[is_first] for values in declared if values is not None]

@@ -25,7 +25,7 @@ from chanceline.tables.checks.batches import (
     few_numbers,
 )
 from chanceline.tables.checks.confounders import FEWEST_ROWS_A_TERM
-from chanceline.tables.checks.score_links import ScoreLinks
+from chanceline.tables.checks.outcome_association import OutcomeAssociation
 from chanceline.tables.checks.within_classes import (
     SHUFFLE_SEED,
     centred_within,
@@ -39,8 +39,8 @@ from chanceline.tables.partitions import determines
 def warn_of_outcome_batches(
     text: pd.DataFrame,
     features: pd.DataFrame,
-    links: ScoreLinks,
-    allowed_for: Sequence[pd.Series] = (),
+    association: OutcomeAssociation,
+    controlled_columns: Sequence[pd.Series] = (),
 ) -> list[Finding]:
     """A warning for every column that looks like a batch.
 
@@ -51,9 +51,9 @@ def warn_of_outcome_batches(
     ----------
     text : (rows, columns) columns of words.
     features : (rows, features) numbers without gaps.
-    links : the outcome's scores (orthonormal columns that stand for the outcome), with tests of
-        whether columns are associated with them.
-    allowed_for : blocks and covariates: columns that the test already takes into account.
+    association : R² and tests of columns against the outcome's scores, which are orthonormal
+        columns (rows, scores) that stand for the outcome.
+    controlled_columns : blocks and covariates: columns that the test already takes into account.
     """
     candidates = _candidate_columns(text, features)
     is_measurement = _are_measurements(features, candidates)
@@ -65,15 +65,17 @@ def warn_of_outcome_batches(
     for column in candidates:
         # No warning is needed if the test takes the column into account, or if another check warns
         # about it because of its name.
-        is_allowed_for = any(determines(allowed, column) for allowed in allowed_for)
-        if is_called_confounder(column.name) or is_allowed_for:
+        is_controlled = any(
+            determines(controlled_column, column) for controlled_column in controlled_columns
+        )
+        if is_called_confounder(column.name) or is_controlled:
             continue
 
-        pvalue = pvalue_of_outcome_in_column(column, links)
+        pvalue = pvalue_of_outcome_in_column(column, association)
         corrected_pvalue = len(candidates) * pvalue  # Bonferroni
         if corrected_pvalue <= CLASSES_LEVEL:
-            findings += _warn_if_residual_features_follow(
-                column, measurements, links, pvalue_of_outcome=corrected_pvalue
+            findings += _warn_if_residuals_differ_between_batches(
+                column, measurements, association, pvalue_of_outcome=corrected_pvalue
             )
     return findings
 
@@ -98,7 +100,7 @@ def _has_few_values(column: pd.Series) -> bool:
     return 2 <= column.nunique() <= len(column) / FEWEST_ROWS_A_TERM
 
 
-def pvalue_of_outcome_in_column(column: pd.Series, links: ScoreLinks) -> float:
+def pvalue_of_outcome_in_column(column: pd.Series, association: OutcomeAssociation) -> float:
     """The p-value of the hypothesis that an outcome does not depend on the categories of a column.
 
     The indicators of the categories, centred in every block, span orthonormal directions d; the
@@ -108,30 +110,37 @@ def pvalue_of_outcome_in_column(column: pd.Series, links: ScoreLinks) -> float:
     Parameters
     ----------
     column : (rows,) categories.
-    links : the outcome's scores: orthonormal columns (rows, scores) that stand for the outcome.
+    association : R² and tests of columns against the outcome's scores, which are orthonormal
+        columns (rows, scores) that stand for the outcome.
     """
-    centred = centred_within(_indicators(column), links.block_of_row)
+    centred = centred_within(_indicators(column), association.block_of_row)
     directions = _orthonormal(centred)  # (rows, directions)
-    n_rows, n_scores = links.scores.shape
+    n_rows, n_scores = association.scores.shape
     n_products = max(directions.shape[1] * n_scores, 1)
-    sum_of_squares = float(np.sum((directions.T @ links.scores) ** 2))
+    sum_of_squares = float(np.sum((directions.T @ association.scores) ** 2))
     return float(chdtrc(n_products, n_rows * sum_of_squares))
 
 
-def _warn_if_residual_features_follow(
-    column: pd.Series, measurements: Floats, links: ScoreLinks, pvalue_of_outcome: float
+def _warn_if_residuals_differ_between_batches(
+    column: pd.Series,
+    measurements: Floats,
+    association: OutcomeAssociation,
+    pvalue_of_outcome: float,
 ) -> list[Finding]:
-    """A warning if the column is associated with what the outcome leaves unexplained in features.
+    """A warning if features differ between the categories of a column, beyond the outcome.
+
+    The column is known to be associated with the outcome. If it is also associated with the
+    residuals of the features after regression on the outcome, it may be a batch.
 
     Parameters
     ----------
     column : (rows,) categories.
     measurements : (rows, features) numbers: the features that are no candidates for batches.
-    links : the outcome's scores (orthonormal columns that stand for the outcome), with tests of
-        whether columns are associated with them.
+    association : R² and tests of columns against the outcome's scores, which are orthonormal
+        columns (rows, scores) that stand for the outcome.
     pvalue_of_outcome : the p-value of the association of column and outcome, for the message.
     """
-    pvalue_of_features = _pvalue_of_residual_features(column, measurements, links)
+    pvalue_of_features = _pvalue_of_residual_features(column, measurements, association)
     if pvalue_of_features > FEATURES_LEVEL:
         return []
     name = str(column.name)
@@ -145,7 +154,7 @@ def _warn_if_residual_features_follow(
 
 
 def _pvalue_of_residual_features(
-    column: pd.Series, measurements: Floats, links: ScoreLinks
+    column: pd.Series, measurements: Floats, association: OutcomeAssociation
 ) -> float:
     """The p-value of the hypothesis that, beyond the outcome, features do not depend on a column.
 
@@ -157,14 +166,14 @@ def _pvalue_of_residual_features(
     ----------
     column : (rows,) categories.
     measurements : (rows, features) numbers.
-    links : the outcome's scores (orthonormal columns that stand for the outcome); gives the
-        residuals of other columns after regression on them.
+    association : R² and tests of columns against the outcome's scores, which are orthonormal
+        columns (rows, scores) that stand for the outcome.
     """
-    residual_categories = links.residuals(_indicators(column))  # (rows, categories)
+    residual_categories = association.residuals(_indicators(column))  # (rows, categories)
     directions = _orthonormal(residual_categories)  # (rows, directions)
     if directions.shape[1] == 0:
         return 1.0  # the outcome determines the categories
-    residual_features = links.standardized_residuals(measurements)  # (rows, features)
+    residual_features = association.standardized_residuals(measurements)  # (rows, features)
     products = residual_features @ residual_features.T  # (rows, rows)
 
     observed = explained_sum_of_squares(directions, products)

@@ -20,8 +20,8 @@ from chanceline.tables.checks.filtered import (
     SMALLEST_QUARTILE_SHARE,
 )
 from chanceline.tables.checks.lone_columns import LARGEST_CHANCE, MOST_SUSPECTS
-from chanceline.tables.checks.score_links import ScoreLinks
-from chanceline.tables.checks.within_classes import columns_in_steps, shuffle_pvalue
+from chanceline.tables.checks.outcome_association import OutcomeAssociation
+from chanceline.tables.checks.within_classes import evenly_spaced_columns, shuffle_pvalue
 from chanceline.tables.dataset import Finding
 from chanceline.tables.wording import quoted
 
@@ -33,7 +33,7 @@ FAR_ABOVE_EXPLAINED = 0.3
 
 
 def warn_of_lone_outcome_columns(
-    X: Floats, names: Sequence[str], links: ScoreLinks
+    X: Floats, names: Sequence[str], association: OutcomeAssociation
 ) -> list[Finding]:
     """Ask whether columns that predict the outcome far better than all others are made from it.
 
@@ -43,10 +43,10 @@ def warn_of_lone_outcome_columns(
     ----------
     X : (rows, features)
     names : the names of the features.
-    links : the outcome's scores (orthonormal columns that stand for the outcome), with the R² of
-        columns on them.
+    association : R² and tests of columns against the outcome's scores, which are orthonormal
+        columns (rows, scores) that stand for the outcome.
     """
-    r_squared = links.r_squared(X)  # (features,)
+    r_squared = association.r_squared(X)  # (features,)
     best_first = np.argsort(-r_squared, kind="stable")
     sorted_r_squared = r_squared[best_first]  # the largest first
 
@@ -58,7 +58,7 @@ def warn_of_lone_outcome_columns(
     best_other = float(sorted_r_squared[n_lone])
 
     # Among many columns, one with so large an R² may be there by chance (Bonferroni).
-    pvalue_of_weakest = float(links.normal_pvalues(np.array([weakest_lone]))[0])
+    pvalue_of_weakest = float(association.normal_pvalues(np.array([weakest_lone]))[0])
     corrected_pvalue = len(sorted_r_squared) * pvalue_of_weakest
     if corrected_pvalue > LARGEST_CHANCE:
         return []
@@ -101,39 +101,46 @@ def _n_lone_columns(sorted_r_squared: Floats) -> int:
     return 0
 
 
-def warn_of_columns_filtered_by_outcome(X: Floats, links: ScoreLinks) -> list[Finding]:
-    """Ask whether the features were selected by the outcome, if that is what they look like.
+def warn_of_columns_filtered_by_outcome(
+    X: Floats, association: OutcomeAssociation
+) -> list[Finding]:
+    """A warning if the features look as if they had been selected by the outcome.
 
-    The question is a warning. It is asked if hardly any column looks like noise, and the columns'
-    p-values fill a range up to a limit.
+    Each column has a p-value: that of its association with the outcome. Selected columns are those
+    whose p-values lie below a limit. So there is a warning if
+    1. hardly any column has a large p-value,
+    2. the p-values are spread evenly below a limit,
+    3. so few columns with large p-values are not there by chance.
 
     Parameters
     ----------
-    X : (rows, features)
-    links : the outcome's scores (orthonormal columns that stand for the outcome), with the R² of
-        columns on them.
+    X : numbers, (rows, features).
+    association : R² and tests of columns against the outcome's scores, which are orthonormal
+        columns (rows, scores) that stand for the outcome.
     """
     varies = np.ptp(X, axis=0) > 0
-    columns = columns_in_steps(X[:, varies])
+    columns = evenly_spaced_columns(X[:, varies])
     n_rows, n_columns = columns.shape
     if n_columns < FEWEST_COLUMNS or n_rows < FEWEST_ROWS:
         return []
 
-    # Among columns that were not selected some are noise, and some of these have large p-values.
-    pvalues = links.normal_pvalues(links.r_squared(columns))  # (columns,)
+    # 1. Among columns that were not selected some are noise, and about half of these have p-values
+    # above `LARGE_PVALUE`, which is 0.5.
+    pvalues = association.normal_pvalues(association.r_squared(columns))  # (columns,)
     share_of_large = float(np.mean(pvalues > LARGE_PVALUE))
     if share_of_large > LARGEST_NOISE_SHARE:
         return []
 
-    # The p-values of selected columns are spread evenly below a limit, so that their upper quartile
-    # is about 3/4 of it. The p-values of features that are good by themselves differ by orders of
-    # magnitude: then the quartile is a small share of the limit.
+    # 2. The p-values of selected columns are spread evenly below a limit, so that their upper
+    # quartile is about 3/4 of it. The p-values of features that are good by themselves differ by
+    # orders of magnitude: then the quartile is a small share of the limit. A high quantile is taken
+    # for the limit.
     upper_quartile, limit = np.quantile(pvalues, [0.75, LIMIT_QUANTILE])
     if upper_quartile < SMALLEST_QUARTILE_SHARE * limit:
         return []
 
-    # Could so few columns look like noise by chance?
-    if _chance_of_no_noise(columns, links) > FILTER_LEVEL:
+    # 3. Could so few columns look like noise by chance?
+    if _chance_of_no_noise(columns, association) > FILTER_LEVEL:
         return []
     percent_below = 100 * LIMIT_QUANTILE
     return [
@@ -145,7 +152,7 @@ def warn_of_columns_filtered_by_outcome(X: Floats, links: ScoreLinks) -> list[Fi
     ]
 
 
-def _chance_of_no_noise(columns: Floats, links: ScoreLinks) -> float:
+def _chance_of_no_noise(columns: Floats, association: OutcomeAssociation) -> float:
     """The p-value of the lack of columns that look like noise, by a permutation test.
 
     The statistic is the R² that all but a few columns, a share of `LARGEST_NOISE_SHARE`, exceed.
@@ -153,8 +160,9 @@ def _chance_of_no_noise(columns: Floats, links: ScoreLinks) -> float:
     Parameters
     ----------
     columns : numbers, (rows, columns).
-    links : the outcome's scores: orthonormal columns (rows, scores) that stand for the outcome.
+    association : R² and tests of columns against the outcome's scores, which are orthonormal
+        columns (rows, scores) that stand for the outcome.
     """
-    r_squared = links.shuffled_r_squared(columns, N_SHUFFLES)  # (1 + shuffles, columns)
+    r_squared = association.shuffled_r_squared(columns, N_SHUFFLES)  # (1 + shuffles, columns)
     weakest = np.quantile(r_squared, LARGEST_NOISE_SHARE, axis=1)  # first of the observed scores
     return shuffle_pvalue(float(weakest[0]), weakest[1:])

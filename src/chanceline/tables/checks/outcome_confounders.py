@@ -21,7 +21,7 @@ from chanceline.tables.partitions import determines, first_of_each_group
 def warn_of_outcome_confounders(
     table: pd.DataFrame,
     two_class_labels: Sequence[Floats],
-    allowed_for: Sequence[pd.Series],
+    controlled_columns: Sequence[pd.Series],
     groups: pd.Series | None,
     *,
     adjusts_for_numbers: bool,
@@ -34,18 +34,20 @@ def warn_of_outcome_confounders(
     table : columns of the samples, (samples, columns).
     two_class_labels : ways to divide the outcome into two classes, labels ±1 of shape (samples,)
         each. A column is tested against all of them.
-    allowed_for : blocks and covariates, which the test already takes into account; there is no
-        warning about a column that one of these determines.
+    controlled_columns : blocks and covariates, which the test already takes into account; there is
+        no warning about a column that one of these determines.
     groups : rows with the same value belong to one subject, of which only the first row counts;
         None without groups.
-    adjusts_for_numbers : whether numbers may be covariates of this outcome, besides categories.
+    adjusts_for_numbers : whether the test of this outcome can adjust for numeric covariates, and
+        not only for categories. It decides which remedy the warning proposes.
     """
-    is_counted = first_of_each_group(groups, len(table))
+    is_counted = first_of_each_group(groups, len(table))  # (samples,)
     findings = []
     for name in table:
         column = table[name]
-        is_allowed_for = any(determines(adjusted_for, column) for adjusted_for in allowed_for)
-        if not is_called_confounder(name) or is_allowed_for:
+        if not is_called_confounder(name):
+            continue
+        if any(determines(controlled_column, column) for controlled_column in controlled_columns):
             continue
         counted_labels = [labels[is_counted] for labels in two_class_labels]
         pvalue = _smallest_pvalue(column[is_counted], counted_labels)
@@ -55,7 +57,9 @@ def warn_of_outcome_confounders(
 
 
 def _smallest_pvalue(column: pd.Series, two_class_labels: Sequence[Floats]) -> float:
-    """The smallest p-value of all cuts of the outcome, after Bonferroni's correction."""
+    """The smallest p-value of a column, over all divisions of the outcome into two classes, after
+    Bonferroni's correction.
+    """
     pvalues = [pvalue_of_labels(column, labels) for labels in two_class_labels]
     return min(1.0, len(pvalues) * min(pvalues))
 

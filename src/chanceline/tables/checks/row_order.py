@@ -20,7 +20,7 @@ from chanceline.columns.table import AnyTable
 from chanceline.tables.checks.within_classes import (
     centred_within,
     class_of_rows,
-    columns_in_steps,
+    evenly_spaced_columns,
     shuffle_pvalue,
     shuffles_within_classes,
     size_of_smaller_class,
@@ -149,7 +149,7 @@ def likeness_to_drift(X: AnyTable, y: Floats) -> float:
     X : numbers in the order of the table, (samples, features).
     y : labels ±1 in the same order, (samples,).
     """
-    columns = columns_in_steps(X)
+    columns = evenly_spaced_columns(X)
     class_of_row = class_of_rows(y)
     is_positive = y > 0
     # The observed differences, in standard deviations within the classes.

@@ -11,7 +11,7 @@ from chanceline.tables.checks.totals import are_counts
 from chanceline.tables.checks.within_classes import (
     centred_within,
     class_of_rows,
-    columns_in_steps,
+    evenly_spaced_columns,
     size_of_smaller_class,
 )
 from chanceline.tables.dataset import Finding
@@ -83,7 +83,7 @@ def rows_are_shifted(X: AnyTable, y: Floats) -> bool:
     X : numbers of shape (samples, features).
     y : labels ±1 of shape (samples,).
     """
-    return columns_rise_alike(centred_within(columns_in_steps(X), class_of_rows(y)))
+    return columns_rise_alike(centred_within(evenly_spaced_columns(X), class_of_rows(y)))
 
 
 def columns_rise_alike(values: Floats) -> bool:
@@ -99,7 +99,7 @@ def columns_rise_alike(values: Floats) -> bool:
     share_rising = float(np.mean(covariances_with_others(values) > 0))
     if share_rising < SHARE_RISING:
         return False
-    covariances = _covariances_of_pairs(columns_in_steps(values, MOST_COLUMNS_PAIRED))
+    covariances = _covariances_of_pairs(evenly_spaced_columns(values, MOST_COLUMNS_PAIRED))
     return float(np.median(covariances)) >= SMALLEST_RATIO * float(np.mean(covariances))
 
 

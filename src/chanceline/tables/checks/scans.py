@@ -20,21 +20,22 @@ from chanceline.perceptron.blocks import column_blocks
 class ColumnScan(Protocol):
     """A check that looks at every column once."""
 
-    def look(self, start: int, columns: Floats) -> Any:
+    def scan_columns(self, start: int, columns: Floats) -> Any:
         """What is needed of the columns (samples, columns) of which the first has the number
         `start`.
         """
 
     def keep(self, start: int, seen: Any) -> None:
-        """Keep what `look` gave, for one stretch after the other."""
+        """Keep what `scan_columns` gave, for one stretch after the other."""
 
 
 def scan_table(X: AnyTable, scans: Sequence[ColumnScan]) -> None:
     """Pass all columns of a table (samples, features) through every scan, a few columns at a time.
 
     The table need not fit into memory, and copies that scans make of columns stay small. For every
-    few columns, `scan.look` returns what the scan needs of them, and `scan.keep` adds it to the
-    results inside the scan. Both are told the position in the table of the first of these columns.
+    few columns, `scan.scan_columns` returns what the scan needs of them, and `scan.keep` adds it to
+    the results inside the scan. Both are told the position in the table of the first of these
+    columns.
     """
     if isinstance(X, ColumnTable):
         # The table is not in memory. Its tiles (a few columns each) may be read and looked at
@@ -47,14 +48,14 @@ def scan_table(X: AnyTable, scans: Sequence[ColumnScan]) -> None:
     for block in column_blocks(X):
         columns = X[:, block]
         for scan in scans:
-            seen = scan.look(block.start, columns)
+            seen = scan.scan_columns(block.start, columns)
             scan.keep(block.start, seen)
 
 
 def _look_at_tile(tile: Tile, _argument: None, scans: Sequence[ColumnScan]) -> list[Any]:
     """What each scan returns for the columns of a tile, in the order of the scans."""
     numbers = tile.numbers
-    return [scan.look(tile.start, numbers) for scan in scans]
+    return [scan.scan_columns(tile.start, numbers) for scan in scans]
 
 
 class FoundColumns:

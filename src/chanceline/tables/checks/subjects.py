@@ -172,42 +172,43 @@ def _find_suspect_names(
 
 
 def find_suspect_values(column: pd.Series, labels: Floats, place: str = "") -> Suspect | None:
-    """The column, if its values look like subjects or pairs; else None.
+    """The column as a `Suspect`, if its values look like subjects or pairs; else None.
 
     Parameters
     ----------
     column, labels : a value and ±1 for each sample, of shape (samples,).
     place : where the values were found, for the message; empty if they are a column.
     """
-    # There must be at least three values and no gaps.
-    value_of_row, values = pd.factorize(column)
+    # There must be at least three different values and no gaps.
+    value_of_row, different_values = pd.factorize(column)
     has_gaps = value_of_row.min() < 0  # pandas numbers the values 0, 1, …, and a gap −1
-    if has_gaps or len(values) < FEWEST_VALUES:
+    if has_gaps or len(different_values) < FEWEST_VALUES:
         return None
 
     # Most rows must share their value with another row.
-    sizes = np.bincount(value_of_row)  # rows of each value, (values,)
-    n_rows_sharing = sizes[sizes > 1].sum()
+    n_rows_of_value = np.bincount(value_of_row)  # (different values,)
+    n_rows_sharing = n_rows_of_value[n_rows_of_value > 1].sum()
     if 2 * n_rows_sharing <= len(labels):
         return None
 
-    # The labels must be arranged by values as in groups, pairs or blocks.
+    # The labels must show a design. In groups, all rows of a value have one label; in pairs or
+    # blocks, all values that repeat have the same number of rows of each class.
     design = find_design(value_of_row, labels)
     if design is None:
         return None
 
-    # Shuffled labels must hardly ever be arranged like that. How rarely depends on whether the name
-    # or the values look like subjects; if neither do, the column is no suspect.
+    # Shuffled labels must hardly ever show that design: the log of this probability is
+    # `design.log_chance`. How rarely depends on whether the name or the values look like subjects;
+    # if neither do, the column is no suspect.
     name = str(column.name)
-    largest_chance = _largest_chance_of_values(name, values, sizes)
+    largest_chance = _largest_chance_of_values(name, different_values, n_rows_of_value)
     if largest_chance is None or design.log_chance > np.log(largest_chance):
         return None
     place_in_words = place or f"column {name!r}"
-    observed = f"{place_in_words} has {len(values)} values"
     return Suspect(
         name=name,
         setting=name,  # how to declare the column: by its name
-        observed=observed,
+        observed=f"{place_in_words} has {len(different_values)} values",
         design=design,
     )
 
@@ -250,11 +251,12 @@ def find_suspect_stems(  # noqa: PLR0913
     setting: str = "",
     units: str = "rows",
 ) -> Suspect | None:
-    """The column of names, if their stems look like subjects or pairs; else None.
+    """The column of names as a `Suspect`, if their stems look like subjects or pairs; else None.
 
-    A stem is what is left of a name when its last part is cut off. Names are cut repeatedly, which
-    gives ever shorter stems, and the shortest convincing ones are reported: for names such as
-    `P07_V1_R2` they are `P07`, not `P07_V1`.
+    A stem is what is left of a name when its last part is cut off. Names are cut once, twice and so
+    on, and the stems of every cut are judged: `P07_V1` first, then `P07`, for names such as
+    `P07_V1_R2`. The last convincing stems, which are the shortest, are reported. The loop ends
+    early at stems that show no design, or that only join subjects found before.
 
     Parameters
     ----------
@@ -268,27 +270,31 @@ def find_suspect_stems(  # noqa: PLR0913
     name = str(names.name)
     place = place or f"column {name!r}"
     names_setting = setting or name
-    shortest: Suspect | None = None  # with the shortest convincing stems so far
+    suspect: Suspect | None = None  # with the shortest convincing stems so far
     for n_cuts, stems in enumerate(cut_repeatedly(names.tolist()), start=1):
+        # How the labels are arranged by these stems: as in groups (subjects), pairs or blocks. If
+        # they are not, shorter stems, which only join these, are not looked at.
         design = design_of_stems(stems, labels)
         if design is None:
             break
-        if shortest is not None and design.role != Role.GROUPS:
-            break  # longer stems are subjects, which these stems only join into pairs or blocks
+        # Pairs and blocks may be made of several subjects. If the longer stems of an earlier cut
+        # were convincing, they stay the answer.
+        if suspect is not None and design.role != Role.GROUPS:
+            break
 
-        # If these stems are no suspects, shorter ones may still be.
-        if not _is_convincing(stems, design, name, labels):
-            continue
-        if _divides_rows_like_any(stems.stems, explained_columns):
+        # Stems that are not convincing, or that divide the rows like an explained column, are
+        # passed over: shorter ones may still be subjects.
+        is_convincing = _is_convincing(stems, design, name, labels)
+        if not is_convincing or _divides_rows_like_any(stems.stems, explained_columns):
             continue
         stems_in_words = f"{stems.described(units)} ({stems.example()})"
-        shortest = Suspect(
+        suspect = Suspect(
             name=name,
             setting=f"{n_cuts * STEM_PREFIX}{names_setting}",  # one "stem:" for each cut
             observed=f"the names in {place} have {stems_in_words}",
             design=design,
         )
-    return shortest
+    return suspect
 
 
 def _is_convincing(stems: Stems, design: Design, name: str, labels: Floats) -> bool:

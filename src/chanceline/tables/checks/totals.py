@@ -56,10 +56,10 @@ def are_counts(X: Floats) -> bool:
     all of which are steps of a scale from 0 to 100.
     """
     # One row tells most other tables from counts.
-    if not _are_whole_from_0(X[0]):
+    if not _are_natural_numbers(X[0]):
         return False
-    # A block of columns at a time, as every look copies the columns.
-    if not all(_are_whole_from_0(X[:, block]) for block in column_blocks(X)):
+    # A block of columns at a time, as each comparison copies the columns.
+    if not all(_are_natural_numbers(X[:, block]) for block in column_blocks(X)):
         return False
     return _n_count_columns(X, FEWEST_COUNTED_COLUMNS) >= FEWEST_COUNTED_COLUMNS
 
@@ -70,13 +70,13 @@ class CountsInColumns(NamedTuple):
     Attributes
     ----------
     row_totals : (samples,) the sum of each row over these columns.
-    are_whole_from_0 : whether all numbers are whole and not negative.
+    are_natural_numbers : whether all numbers are whole and not negative.
     n_count_columns : the number of columns with several large values; counting stops when there are
         enough. 0 if the numbers are not all whole and not negative.
     """
 
     row_totals: Floats
-    are_whole_from_0: bool = False
+    are_natural_numbers: bool = False
     n_count_columns: int = 0
 
 
@@ -90,33 +90,37 @@ class CountScan:
 
     def __init__(self, n_samples: int) -> None:
         self.row_totals: Floats = np.zeros(n_samples)
-        self._are_whole_from_0 = True
+        self._are_natural_numbers = True
         self._n_count_columns = 0
 
     @property
     def are_counts(self) -> bool:
         """Whether the columns seen so far are counts: whole, not negative, often large."""
-        return self._are_whole_from_0 and self._n_count_columns >= FEWEST_COUNTED_COLUMNS
+        return self._are_natural_numbers and self._n_count_columns >= FEWEST_COUNTED_COLUMNS
 
-    def look(self, start: int, columns: Floats) -> CountsInColumns:
-        """The row totals of these columns (samples, columns), and whether they look like counts.
+    def scan_columns(self, start: int, columns: Floats) -> CountsInColumns:
+        """The row totals of these columns, and whether they look like counts.
 
-        `start`, the position of the first of them in the table, is not needed.
+        Parameters
+        ----------
+        start : the position of the first column in the table. All scans get it; this one does not
+            need it.
+        columns : numbers of shape (samples, columns).
         """
         row_totals = columns.sum(axis=1)
         # The first row rules most tables without counts out quickly.
-        are_whole_from_0 = _are_whole_from_0(columns[0]) and _are_whole_from_0(columns)
-        if not are_whole_from_0:
-            return CountsInColumns(row_totals, are_whole_from_0=False)
+        are_natural_numbers = _are_natural_numbers(columns[0]) and _are_natural_numbers(columns)
+        if not are_natural_numbers:
+            return CountsInColumns(row_totals, are_natural_numbers=False)
         return CountsInColumns(
             row_totals,
-            are_whole_from_0=True,
+            are_natural_numbers=True,
             n_count_columns=_n_count_columns(columns, FEWEST_COUNTED_COLUMNS),
         )
 
     def keep(self, start: int, seen: CountsInColumns) -> None:
         self.row_totals += seen.row_totals
-        self._are_whole_from_0 = self._are_whole_from_0 and seen.are_whole_from_0
+        self._are_natural_numbers = self._are_natural_numbers and seen.are_natural_numbers
         self._n_count_columns += seen.n_count_columns
 
 
@@ -146,5 +150,6 @@ def _n_count_columns(values: Floats, at_most: int) -> int:
     return n_count_columns
 
 
-def _are_whole_from_0(values: Floats) -> bool:
+def _are_natural_numbers(values: Floats) -> bool:
+    """Whether all numbers are whole and not negative."""
     return bool(np.all((values >= 0) & (np.round(values) == values)))

@@ -15,7 +15,7 @@ from chanceline.tables.checks.subjects import (
 from chanceline.tables.roles import NamedColumns, Role
 
 
-def find_undeclared(
+def find_undeclared_subjects(
     columns: SampleColumns, labels: Floats, named_columns: NamedColumns, groups_setting: str | None
 ) -> Suspect | None:
     """The column that looks like subjects or pairs but was not declared; None if there is none.

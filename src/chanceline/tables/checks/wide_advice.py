@@ -1,7 +1,7 @@
 """What bears on a verdict about a table whose columns are read a tile at a time.
 
 The questions are those of `advice`. All that needs every column is answered in one pass, and the
-rest by columns in equal steps.
+rest by evenly spaced columns.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from chanceline.tables.checks.lone_columns import MOST_RANKED, question_lone_col
 from chanceline.tables.checks.near_rows import warn_of_near_rows
 from chanceline.tables.checks.row_order import order_is_allowed_for, warn_of_drift_along_rows
 from chanceline.tables.checks.scans import ColumnScan, scan_table
-from chanceline.tables.checks.within_classes import columns_in_steps
+from chanceline.tables.checks.within_classes import evenly_spaced_columns
 from chanceline.tables.dataset import Dataset, Finding
 from chanceline.tables.identifiers import IdentifierScan
 from chanceline.tables.partitions import first_of_each_group
@@ -57,11 +57,11 @@ class _TableScans:
             scans += [self._class_fills, self._identifiers]
         scan_table(X, scans)
 
-    def about_class_fills(self) -> list[Finding]:
+    def class_fill_findings(self) -> list[Finding]:
         """The warning about columns that were filled class by class, if there are some."""
         return self._class_fills.findings(self._names)
 
-    def about_columns(self) -> list[Finding]:
+    def column_findings(self) -> list[Finding]:
         """Warnings about columns that name the rows, or are the label over again."""
         return [*self._identifiers.findings(), *self._label_copies.findings(self._names)]
 
@@ -71,11 +71,11 @@ class _IndependentRows(NamedTuple):
 
     y: Floats  # their labels, (rows,)
     X: ColumnTable  # all columns, (rows, features); read when they are asked for
-    some_columns: Floats  # columns in equal steps, (rows, some features)
+    some_columns: Floats  # evenly spaced columns, (rows, some features)
 
 
 def examine_wide_table(
-    data: Dataset, X: ColumnTable, group_of_row: Ints, *, has_all_candidates: bool
+    data: Dataset, X: ColumnTable, group_of_row: Ints, *, ask_if_selected: bool
 ) -> list[Finding]:
     """Warnings about the numbers and labels of a table that is not in memory, in the order of the
     report.
@@ -86,30 +86,35 @@ def examine_wide_table(
     X : the columns of the table, (samples, features), read a tile at a time.
     group_of_row : (samples,) rows with the same number belong together, such as those of one
         subject.
-    has_all_candidates : False if the features are known to have been selected from more; then
-        nothing asks whether they were.
+    ask_if_selected : whether to look for signs that the features were selected by the labels;
+        False if it is known that they are a selection.
     """
     y = data.y
     row_names = data.rows or range(1, len(y) + 1)
 
-    # Tests of columns need independent rows: one of each group.
-    positions = np.flatnonzero(first_of_each_group(data.groups, len(y)))
-    scans = _TableScans(data, X, positions)  # one pass over all columns
-    # Columns in equal steps: enough to see what affects many columns, and few enough for memory.
-    some_columns = columns_in_steps(X)  # (samples, some features)
+    # Tests of columns need independent rows: the first of each group.
+    first_rows = np.flatnonzero(first_of_each_group(data.groups, len(y)))
+    # One pass over all columns, for several checks whose results are asked for below.
+    scans = _TableScans(data, X, first_rows)
+    # Evenly spaced columns: enough to see what affects many columns, and few enough for memory.
+    some_columns = evenly_spaced_columns(X)  # (samples, some features)
     independent_rows = _IndependentRows(
-        y=y[positions],
-        X=X.rows(positions),
-        some_columns=some_columns[positions],
+        y=y[first_rows],
+        X=X.rows(first_rows),
+        some_columns=some_columns[first_rows],
     )
 
     return [
+        # Rows that are too similar.
         *warn_of_near_rows(X, y, group_of_row, row_names),
+        # Features that were made or selected with the labels.
         *warn_of_corrected_batches(some_columns, y),
-        *scans.about_class_fills(),
-        *_examine_independent_rows(data, independent_rows, scans.correlations, has_all_candidates),
+        *scans.class_fill_findings(),  # gaps filled with the mean or median of their class
+        *_examine_independent_rows(data, independent_rows, scans.correlations, ask_if_selected),
+        # Equal rows of opposite classes.
         *warn_of_contradictions(X, y, row_names),
-        *scans.about_columns(),
+        # Columns that name the rows or copy the label.
+        *scans.column_findings(),
     ]
 
 
@@ -117,7 +122,7 @@ def _examine_independent_rows(
     data: Dataset,
     rows: _IndependentRows,
     correlation_scan: CorrelationScan,
-    has_all_candidates: bool,
+    ask_if_selected: bool,
 ) -> list[Finding]:
     """Warnings about columns that alone tell the classes apart, features that were selected by the
     labels, and a drift along the rows.
@@ -127,15 +132,15 @@ def _examine_independent_rows(
     data : the table.
     rows : one row of each group, with their labels.
     correlation_scan : holds the correlations of all columns with the labels, in these rows.
-    has_all_candidates : False if the features are known to have been selected from more; then
-        nothing asks whether they were.
+    ask_if_selected : whether to look for signs that the features were selected by the labels;
+        False if it is known that they are a selection.
     """
     candidates = correlation_scan.most_correlated(MOST_RANKED)  # positions of columns
     candidate_values = rows.X[:, candidates]
     findings = question_lone_columns(
         candidates, candidate_values, y=rows.y, names=data.feature_names
     )
-    if has_all_candidates:
+    if ask_if_selected:
         findings += warn_of_filtered_table(rows.X, rows.y, correlation_scan.correlations)
     if not order_is_allowed_for(data):
         findings += warn_of_drift_along_rows(rows.some_columns, rows.y)

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from chanceline._arrays import Floats
 from chanceline.columns.table import AnyTable
 
-MOST_COLUMNS_USED = 3000  # of wider tables, in equal steps
+MOST_COLUMNS_USED = 3000  # of wider tables, evenly spaced
 LARGEST_DEVIATION = 3.0  # standard deviations; what lies beyond counts as if it lay there
 SMALLEST_RELATIVE_SPREAD = 1e-9  # of a column's largest value; less is rounding
 SHUFFLE_SEED = 0  # the same table gets the same warnings
 
 
-def columns_in_steps(X: AnyTable, most_columns: int = MOST_COLUMNS_USED) -> Floats:
+def evenly_spaced_columns(X: AnyTable, most_columns: int = MOST_COLUMNS_USED) -> Floats:
     """Every k-th column of X (samples, features), with the smallest k that leaves at most
     `most_columns`.
     """
@@ -57,7 +57,7 @@ def standardized_within_classes(X: AnyTable, y: Floats) -> Floats:
     """Features without the difference between the classes, standardized: (samples, columns).
 
     They have mean 0 in each class, and variance 1 before extreme values are clipped. Columns that
-    are constant within the classes are left out, and of very wide tables columns in equal steps
+    are constant within the classes are left out, and of very wide tables evenly spaced columns
     are taken.
 
     Parameters
@@ -65,7 +65,7 @@ def standardized_within_classes(X: AnyTable, y: Floats) -> Floats:
     X : numbers of shape (samples, features).
     y : labels ±1 of shape (samples,).
     """
-    some_columns = columns_in_steps(X)
+    some_columns = evenly_spaced_columns(X)
     class_of_row = class_of_rows(y)
     centred = centred_within(some_columns, class_of_row)
     spread = centred.std(axis=0)

@@ -82,36 +82,40 @@ def transposed_table(table: pd.DataFrame, source: str) -> RawTable:
         perhaps among columns that describe the features.
     source : the name of the table, for messages.
     """
+    # The names of the features. Repeated names are changed, as columns need different names.
     first_column = table.iloc[:, 0]
-    feature_names = ["" if pd.isna(name) else str(name) for name in first_column]
-    features, findings = unique_names(feature_names)
-    written = table.iloc[:, 1:]  # the cells as they are in the file, (features, samples)
-    numbers = written.apply(pd.to_numeric, errors="coerce")  # NaN for words and gaps
-    is_word = (numbers.isna() & written.notna()).to_numpy()
+    written_names = ["" if pd.isna(name) else str(name) for name in first_column]
+    feature_names, findings = unique_names(written_names)
 
-    # Leave out the columns that describe the features.
+    # The cells, all of shape (features, samples) until they are transposed.
+    written_cells = table.iloc[:, 1:]  # as they are in the file
+    numbers = written_cells.apply(pd.to_numeric, errors="coerce")  # NaN for words and gaps
+    is_word = (numbers.isna() & written_cells.notna()).to_numpy()
+
+    # Leave out the columns that describe the features: they are no samples.
     is_description = is_word.mean(axis=0) > MOSTLY_WORDS
     if is_description.all():
         raise InputError(
             f"{source} has no numbers beside its first column, so there is nothing to transpose."
         )
     if is_description.any():
-        descriptions = quoted(written.columns[is_description])
+        descriptions = quoted(written_cells.columns[is_description])
         note = Finding.note(f"text beside the names of features left out: {descriptions}.")
         findings = [note, *findings]
-        written = written.loc[:, ~is_description]
+        written_cells = written_cells.loc[:, ~is_description]
         numbers = numbers.loc[:, ~is_description]
         is_word = is_word[:, ~is_description]
 
-    # Transpose the numbers.
-    sample_names = [str(name) for name in written.columns]
+    # Transpose the numbers: from here on samples are rows, and features are columns.
+    sample_names = [str(name) for name in written_cells.columns]
     transposed = numbers.to_numpy(dtype=float, na_value=np.nan).T  # (samples, features)
-    values = pd.DataFrame(transposed, columns=features, index=sample_names)
+    values = pd.DataFrame(transposed, columns=feature_names, index=sample_names)
 
-    # Features with words, or with numbers that floats would round, stay as they are written.
+    # Features with words, or with numbers that floats would round, stay as they are written. The
+    # columns of `values` are in the order of the rows of `written_cells`.
     stays_as_written = np.any(is_word, axis=1)  # (features,)
     stays_as_written[inexact_columns(values)] = True
-    for row_in_written in np.flatnonzero(stays_as_written):
-        feature = features[row_in_written]
-        values[feature] = written.iloc[row_in_written].to_numpy()
+    for position in np.flatnonzero(stays_as_written):
+        name = feature_names[position]
+        values[name] = written_cells.iloc[position].to_numpy()
     return RawTable(values, header_ids=sample_names, index_name="samples", findings=tuple(findings))

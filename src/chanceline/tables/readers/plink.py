@@ -35,29 +35,34 @@ def read_plink(path: Path, missing: str) -> RawTable:
     Parameters
     ----------
     path : the path of the `.bed` file.
-    missing : the setting about gaps. With "error", its default, missing genotypes are filled with
-        the mean of their column; otherwise they stay gaps, which are treated later.
+    missing : the setting that says what to do about gaps. With its default, "error", missing
+        genotypes are filled with the mean of their column, while gaps of other tables are an error.
+        With any other value they stay gaps, which are treated later.
     """
-    fills_missing = missing == "error"
-    columns = PlinkColumns(path, fills_missing=fills_missing)
+    # The genotypes.
+    missing_is_default = missing == "error"
+    columns = PlinkColumns(path, fills_missing=missing_is_default)
     findings = [ALLELES_COUNTED]
-    if fills_missing:
+    if missing_is_default:
         findings += _note_filled(columns.count_missing())
+
+    # The samples (`.fam`) and the variants (`.bim`).
     sample_ids = list(columns.samples["sample"])
-    names = columns.names
     descriptions = _sample_descriptions(columns.samples)
-    table = table_of_columns(columns, names, sample_ids, descriptions)
+    variant_names = columns.names
+    table = table_of_columns(columns, variant_names, sample_ids, descriptions)
+    variant_places = VariantPlaces(
+        names=variant_names,
+        chromosomes=columns.variants["chromosome"],
+        positions=read_positions(columns.variants["position"]),
+    )
     return replace(
         table,
-        header_ids=sample_ids,
-        names_stand_in=f"{path.stem}.fam",
+        header_ids=sample_ids,  # the samples' names, which are in no column of the table
+        names_stand_in=f"{path.stem}.fam",  # where messages say that these names are
         index_name="samples",
         findings=tuple(findings),
-        variants=VariantPlaces(
-            names=names,
-            chromosomes=columns.variants["chromosome"],
-            positions=read_positions(columns.variants["position"]),
-        ),
+        variants=variant_places,
     )
 
 

@@ -37,38 +37,41 @@ def read_text(text: str, name: str, settings: TableSettings) -> CellGrid:
     name : the name of the file, for messages.
     settings : `header`, `decimal` and `na`.
     """
-    # Find out how the table is laid out, from its first lines.
+    # Find out how the table is laid out, from its first lines: the header (lines of column names)
+    # and some rows. Quoted fields are masked in them, so that separators in quotes do not count.
     table_text = without_comments(text)
     if not table_text:
         raise InputError(f"{name} holds nothing but comments.")
-    head = head_lines(table_text)
-    separator = find_separator(head)
+    first_lines = head_lines(table_text)
+    separator = find_separator(first_lines)
     n_header = n_header_lines(settings.header)
-    if n_header > 0 and len(head) <= n_header:
+    if n_header > 0 and len(first_lines) <= n_header:
         raise InputError(f"{name} has a header but no rows.")
-    # The header is read here, and only the rows by pandas: it could not read a header of two lines,
-    # or one with one field less than the rows.
-    names, rows_text = _split_header(table_text, head, separator, n_header)
-
-    # Read the rows below the header.
     decimal = settings.decimal
     if decimal is None:
-        decimal = "," if has_decimal_commas(head, separator) else "."
+        decimal = "," if has_decimal_commas(first_lines, separator) else "."
+
+    # Read the header here, and only the rows by pandas, which could not read a header of two lines,
+    # or one with one field less than the rows.
+    column_names, rows_text = _split_header(table_text, first_lines, separator, n_header)
     options: dict[str, Any] = {
         "sep": separator,
         "decimal": decimal,
         "na_values": list(settings.na),
         "skipinitialspace": separator != WHITE_SPACE,
     }
-    if names is not None:
+    if column_names is not None:
         # Pandas needs to know how many fields a row has. Columns are numbered, as names may repeat.
-        options["names"] = range(len(names))
+        options["names"] = range(len(column_names))
+
+    # Read the rows. Line numbers are those of the file, in which comments and the header stand
+    # above the rows.
     n_comment_lines = text.count("\n") - table_text.count("\n")
     n_lines_above = n_comment_lines + n_header
     cells = _read_numbered_rows(rows_text, name, n_lines_above, options)
     if decimal == ",":
         _commas_to_points(cells)
-    return CellGrid(names, cells)
+    return CellGrid(column_names, cells)
 
 
 def _read_numbered_rows(

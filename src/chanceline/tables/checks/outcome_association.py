@@ -17,19 +17,19 @@ from chanceline.tables.checks.within_classes import (
     SHUFFLE_SEED,
     SMALLEST_RELATIVE_SPREAD,
     centred_within,
-    columns_in_steps,
+    evenly_spaced_columns,
     shuffle_pvalue,
 )
 
 # p-value up to which something is said to go with the outcome. There are about six such checks of
 # a table, so that one of twenty that hide nothing is warned of.
-LINK_LEVEL = 0.01
-N_LINK_SHUFFLES = 499
+ASSOCIATION_LEVEL = 0.01
+N_ASSOCIATION_SHUFFLES = 499
 SMALLEST_SCORE_LENGTH = 1e-9  # of a direction of scores, beside the longest; less is rounding
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreLinks:
+class OutcomeAssociation:
     """Scores of an outcome in independent rows, with tests of whether columns are associated with
     them.
 
@@ -57,7 +57,7 @@ class ScoreLinks:
         """The residuals of columns after regression on the outcome's scores and the blocks,
         standardized, of shape (rows, columns).
 
-        Of very wide tables, columns in equal steps are taken. Columns that the scores explain
+        Of very wide tables, evenly spaced columns are taken. Columns that the scores explain
         entirely are left out. The others have residuals of variance 1 before extreme values are
         clipped.
 
@@ -65,7 +65,7 @@ class ScoreLinks:
         ----------
         X : numbers, (rows, features).
         """
-        some_columns = columns_in_steps(X)
+        some_columns = evenly_spaced_columns(X)
         residuals = self.residuals(some_columns)
         spread = residuals.std(axis=0)
         # A spread that is tiny beside the values of the column is rounding.
@@ -119,7 +119,7 @@ class ScoreLinks:
 
         It is a permutation test, whose statistic is the largest R² of any column.
         """
-        largest = self.shuffled_r_squared(columns, N_LINK_SHUFFLES).max(axis=1)
+        largest = self.shuffled_r_squared(columns, N_ASSOCIATION_SHUFFLES).max(axis=1)
         return shuffle_pvalue(float(largest[0]), largest[1:])
 
     def normal_pvalues(self, r_squared: Floats) -> Floats:
@@ -141,7 +141,7 @@ class ScoreLinks:
         return pvalues
 
 
-def make_score_links(scores: Floats, block_of_row: Ints) -> ScoreLinks | None:
+def make_outcome_association(scores: Floats, block_of_row: Ints) -> OutcomeAssociation | None:
     """Centre scores in every block and make them orthonormal; None if they are constant there.
 
     Parameters
@@ -155,4 +155,4 @@ def make_score_links(scores: Floats, block_of_row: Ints) -> ScoreLinks | None:
     varies = singular_values > rounding
     if not varies.any():
         return None
-    return ScoreLinks(singular_vectors[:, varies], block_of_row)
+    return OutcomeAssociation(singular_vectors[:, varies], block_of_row)
