@@ -78,7 +78,10 @@ def run_ordered(
     all_items = list(items)
 
     def start_from(n_results: int) -> Any:
-        """Start workers on all items but the first `n_results`, whose results are known."""
+        """Start workers on all items but the first `n_results`, whose results were yielded.
+
+        It is called with 0 first, and again whenever a worker was lost.
+        """
         return start_calls(function, all_items[n_results:], common, n_jobs)
 
     with closing(results_despite_lost_workers(start_from)) as values:
@@ -192,7 +195,10 @@ def map_on_cluster(
     """
 
     def start_from(n_results: int) -> Any:
-        """Submit all items but the first `n_results`, whose results are known."""
+        """Submit all items but the first `n_results`, whose results were yielded.
+
+        It is called with 0 first, and again whenever a worker was lost.
+        """
         return results_on_cluster(
             client,
             _call_on_cluster,

@@ -29,7 +29,7 @@ class RoleSetting(NamedTuple):
 
     Attributes
     ----------
-    role : the name of the setting: what the column says of rows that belong together.
+    role : the setting: blocks, groups or pairs of rows, which a column tells apart.
     prefix : what stands before the column's name in the setting's value: "stem:" for every ending
         that is taken off the column's cells, as "_1" off "A7_1", and empty for none.
     """

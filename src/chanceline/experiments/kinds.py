@@ -189,7 +189,7 @@ def log_count(  # noqa: PLR0913
     Parameters
     ----------
     seed : of the walks.
-    n, rho, alpha : N, ρ and α.
+    n, rho, alpha : N; ρ, the share of the variables in a support; and α, patterns per variable.
     inputs, trial : the kind of inputs, "binary" (±1) or "sphere", and the number of the problem.
     sweeps : how many times all walks move and the estimate is updated.
     steps : how many steps every walk takes in one sweep.

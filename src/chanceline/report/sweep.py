@@ -119,8 +119,8 @@ def average_trials(records: Sequence[Record]) -> Averages:
     -------
     Averages
         Its table has one row for each point, in ascending order of the parameters: the parameters
-        that differ between points, the number of trials, and for every numeric result its mean over
-        the trials and the standard error of the mean.
+        that tell points apart, the number of trials, and for every numeric result its mean over the
+        trials and the standard error of the mean.
     """
     # Row i of both frames belongs to record i. They are not joined to one frame, because a result
     # may have the name of a parameter.
@@ -129,8 +129,8 @@ def average_trials(records: Sequence[Record]) -> Averages:
 
     # Group the records by point. `groupby` keeps one order of the groups: row i of `table` and
     # entry i of `records_of_points` belong to the same point.
-    varying_parameters = _parameters_of_points(parameters)
-    points = parameters.groupby(varying_parameters, dropna=False, sort=True)
+    point_parameters = _parameters_of_points(parameters)
+    points = parameters.groupby(point_parameters, dropna=False, sort=True)
     table = points.size().rename("trials").reset_index()
     records_of_points = [group.index for _, group in points]  # numbers of rows in both frames
 
@@ -143,7 +143,7 @@ def average_trials(records: Sequence[Record]) -> Averages:
             estimates.append(mean_estimate(values))
         table[name] = [estimate.value for estimate in estimates]
         table[error_column(name)] = [estimate.error for estimate in estimates]
-    return Averages(table=table, parameters=varying_parameters, results=numeric_results)
+    return Averages(table=table, parameters=point_parameters, results=numeric_results)
 
 
 def _parameters_of_points(parameters: pd.DataFrame) -> list[str]:

@@ -180,11 +180,7 @@ def entropy_curve(rho: float, ensemble: Ensemble) -> EntropyCurve:
     typical_load = rho * gardner(ensemble).load  # ρ times the load of a rule with all features
     solutions = separating_branch(rho, ensemble)  # by ascending load
     if ensemble.error_rate:
-        # Where rules may make errors, the theory counts some choices several times (once for each
-        # cluster of their weights). At the first loads this gives an entropy above that of all
-        # choices, which cannot be: these solutions are left out. The last solution stays, because
-        # its entropy is much smaller, below 0 at most densities. So there is a first one.
-        solutions = [solution for solution in solutions if solution.entropy < entropy_of_all]
+        solutions = _without_too_large_entropies(solutions, entropy_of_all)
         first_load = solutions[0].alpha
         # The flat part must end before the first solution, because a spline needs ascending loads.
         typical_load = min(typical_load, FLAT_PART_SHARE * first_load)
@@ -202,6 +198,17 @@ def entropy_curve(rho: float, ensemble: Ensemble) -> EntropyCurve:
         loads=dense_loads,
         entropies=spline(dense_loads),
     )
+
+
+def _without_too_large_entropies(solutions: list[RSState], entropy_of_all: float) -> list[RSState]:
+    """Leave out solutions whose entropy is not below that of all choices, as it should be.
+
+    They occur where rules may make errors. There the weights that separate on one choice form
+    several clusters, and the theory counts the choice once for each cluster, which at the first
+    loads gives more than the number of all choices. At least one solution stays: the entropy of the
+    last one is much smaller, below 0 at most densities.
+    """
+    return [solution for solution in solutions if solution.entropy < entropy_of_all]
 
 
 def separating_branch(rho: float, ensemble: Ensemble) -> list[RSState]:

@@ -223,8 +223,8 @@ def _broken_states(critical_load: float) -> list[RSBState]:
     """Solve the theory with one step of symmetry breaking at several loads, in ascending order.
 
     The loads go from just above `critical_load`, where symmetry breaks, to a little beyond the load
-    where the entropy is zero. They are not given. What is given for each solution is ln χ, where χ
-    is the response of the weights: it falls as the load grows.
+    where the entropy is zero. The equations are solved at chosen values of ln χ, not of the load;
+    χ, the response of the weights, falls as the load grows.
     """
     # Start at the solution of zero entropy, and go to smaller loads by raising ln χ in steps.
     branch = RSBBranch(PANEL_RHO)
