@@ -162,7 +162,7 @@ def describe_survival(recall: Retrieval) -> str:
     Probes are patterns with a share of flipped bits, the noise. `recall` has the noises that were
     tried, in ascending order from 0 on (`noises`); for each the share of probes from which the
     pattern came back exactly (`recalled`); and the number of probes at each (`probes`). A noise is
-    survived if nearly all probes come back.
+    survived if nearly all probes come back, at this noise and at all smaller ones.
     """
     noise_texts = [f"{noise:.0%}" for noise in recall.noises]
     share_texts = [f"{share:.0%}" for share in recall.recalled]

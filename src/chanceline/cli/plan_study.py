@@ -73,7 +73,10 @@ def print_samples_to_find_true_rule(question: PlantedQuestion, *, quiet: bool, j
 
 
 def samples_to_find_true_rule_in_words(plan: PlantedPlan) -> str:
-    """Say in words how many samples it takes to find a true set of features."""
+    """Say in words how many samples it takes to find the true features of a rule among all others.
+
+    The rule is noisy: a share of the labels is wrong.
+    """
     # From this number of samples on, no set of unrelated features does as well as the true set.
     n_to_beat_unrelated = plan.no_unrelated
     # From this number on, no other set at all does; None if it was not simulated.

@@ -270,7 +270,7 @@ def draw_smallest_densities(
         (ρ) and error (of the density). If there is a further column shipped, its true rows come
         with the package and are drawn hollow.
     theory : loads against the density rho: up to the load alpha_vs the best choice of variables
-        separates (VS: variable selection), up to cover_gardner (2ρ) a typical choice.
+        separates, up to the load cover_gardner (2ρ) a typical choice.
     title : of the figure.
     extrapolated : limits N → ∞ of the points: columns alpha (the load), searched (the density that
         the search reaches) and searched_error. None if there are none to draw.
