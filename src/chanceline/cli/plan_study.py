@@ -55,9 +55,8 @@ def print_samples_to_find_true_rule(question: PlantedQuestion, *, quiet: bool, j
     of samples are printed: from which on the true features do better than any set of unrelated
     features, and from which on they do better than any other set at all.
     """
-    lacks_true_features = question.n_selected is None
-    gives_samples = question.n_samples is not None  # but their number is what is asked for
-    if lacks_true_features or gives_samples:
+    # The number of true features must be given, and that of samples, which is asked for, must not.
+    if question.n_selected is None or question.n_samples is not None:
         raise InputError("--noise goes with -M, the number of true features, and not with -P.")
     with progress_bar("simulated studies", quiet=quiet or json) as progress:
         plan = chanceline.planted_plan(
