@@ -172,14 +172,14 @@ class _ClusterTasks:
         self.client = client
         self.function = function
         self.pending: list[Any] = []
-        self._last_seen_workers = monotonic()
+        self._last_time_with_workers = monotonic()
         self._wait_for_worker()
         self._shared = send_to_worker(client, SharedArguments(common))
 
     @property
     def room(self) -> int:
         """How many further items should be submitted now."""
-        most_pending = TASKS_PER_THREAD * max(1, self._count_threads())
+        most_pending = TASKS_PER_THREAD * max(1, self._count_threads_or_raise())
         return max(0, most_pending - len(self.pending))
 
     def submit_some(self, items: Iterator[Any], at_most: int | None) -> None:
@@ -195,20 +195,15 @@ class _ClusterTasks:
         """Remove tasks that are done from `self.pending`, and return their futures.
 
         If no task is done yet, this waits for at most LOOK_SECONDS, and may return an empty list.
-        If `ordered`, it takes only the tasks before the first one that is not done.
+        If `ordered`, it takes only the tasks before the first one that is not done. A task that
+        failed or was cancelled counts as done; its error is raised only when the caller asks the
+        future for the result (`_result_of`).
         """
-        from distributed import wait
-
         # In order, nothing can be taken before the first task is done; otherwise any task will do.
-        awaited_tasks = self.pending
         if ordered:
-            awaited_tasks = self.pending[:1]
-        must_wait = not any(future.done() for future in awaited_tasks)
-        # Dask cancels a task whose arguments were lost with a worker. Such a task counts as done,
-        # and its error is raised when its result is asked for.
-        with suppress(TimeoutError, CancelledError), lost_scheduler_is_told(self.client):
-            if must_wait:
-                wait(awaited_tasks, timeout=LOOK_SECONDS, return_when="FIRST_COMPLETED")
+            self._wait_for_any_of(self.pending[:1])
+        else:
+            self._wait_for_any_of(self.pending)
 
         if ordered:
             done_tasks = list(takewhile(lambda future: future.done(), self.pending))
@@ -221,9 +216,25 @@ class _ClusterTasks:
             self.pending.remove(future)
         return taken_tasks
 
+    def _wait_for_any_of(self, tasks: Sequence[Any]) -> None:
+        """Return when one of these tasks is done, or after LOOK_SECONDS.
+
+        Raises WorkersLostError if the scheduler is gone, but no error of a task.
+        """
+        from distributed import wait
+
+        one_is_done = any(future.done() for future in tasks)
+        with lost_scheduler_is_told(self.client):
+            if one_is_done:
+                return
+            # `wait` raises CancelledError if Dask cancelled one of the tasks, as it does when the
+            # arguments of a task were lost with a worker.
+            with suppress(TimeoutError, CancelledError):
+                wait(tasks, timeout=LOOK_SECONDS, return_when="FIRST_COMPLETED")
+
     def require_workers(self) -> None:
         """Raise WorkersLostError if there have been no workers for too long."""
-        self._count_threads()
+        self._count_threads_or_raise()
 
     def cancel(self) -> None:
         """Cancel all pending tasks."""
@@ -231,18 +242,19 @@ class _ClusterTasks:
             with suppress(OSError, TimeoutError):
                 self.client.cancel(self.pending)
 
-    def _count_threads(self) -> int:
+    def _count_threads_or_raise(self) -> int:
         """Count the threads of all workers, each of which does one task at a time.
 
-        This also notes the time at which workers were last seen, and raises WorkersLostError if
-        there have been none for MAX_SECONDS_WITHOUT_WORKERS.
+        The count is 0 while there are no workers. If there have been none for
+        MAX_SECONDS_WITHOUT_WORKERS, this raises WorkersLostError. For this purpose each call with
+        workers notes its time in `_last_time_with_workers`.
         """
         with lost_scheduler_is_told(self.client):
             threads_of_workers = self.client.nthreads()
         n_threads = sum(threads_of_workers.values())
         if n_threads > 0:
-            self._last_seen_workers = monotonic()
-        elif monotonic() - self._last_seen_workers > MAX_SECONDS_WITHOUT_WORKERS:
+            self._last_time_with_workers = monotonic()
+        elif monotonic() - self._last_time_with_workers > MAX_SECONDS_WITHOUT_WORKERS:
             raise WorkersLostError(
                 f"the Dask cluster has had no worker for {MAX_SECONDS_WITHOUT_WORKERS:.0f} seconds;"
                 " start workers. What was finished is whole."
@@ -251,7 +263,7 @@ class _ClusterTasks:
 
     def _wait_for_worker(self) -> None:
         """Return when there is a worker."""
-        while self._count_threads() == 0:
+        while self._count_threads_or_raise() == 0:
             with suppress(TimeoutError):
                 self.client.wait_for_workers(1, timeout=LOOK_SECONDS)
 
@@ -275,20 +287,23 @@ def send_to_worker(client: Any, value: Any) -> Any:
     """Send a value to some worker of the cluster, and return the future that stands for it there.
 
     If the scheduler passes the value on to a worker that has just died, sending fails with the same
-    error as if the scheduler itself were gone. So sending is tried again, up to SEND_TRIES times,
-    to give the scheduler time to notice that the worker is dead.
+    error as if the scheduler itself were gone, an OSError. So sending is tried up to SEND_TRIES
+    times, to give the scheduler time to notice that the worker is dead. If the last try fails, too,
+    or if the client knows that the scheduler is gone, this raises WorkersLostError.
     """
     n_tries = 0
     while True:
         n_tries += 1
-        # An OSError that leaves this block becomes a WorkersLostError: the scheduler is gone. One
-        # that is caught within the block leads to the next try.
+        is_last_try = n_tries == SEND_TRIES
+        # The context manager turns every OSError that is raised within it, except a TimeoutError,
+        # into a WorkersLostError. Only the OSError of the last try may reach it.
         with lost_scheduler_is_told(client):
             try:
                 (future,) = client.scatter([value], hash=False)
-            except OSError as error:
-                is_last_try = n_tries == SEND_TRIES
-                if isinstance(error, TimeoutError) or is_last_try:
+            except TimeoutError:  # an OSError, too, but no sign of a dead worker
+                raise
+            except OSError:
+                if is_last_try:
                     raise
             else:
                 return future

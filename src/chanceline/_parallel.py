@@ -76,40 +76,46 @@ def run_ordered(
         its workers. Errors that a call raises are raised here, KeyboardInterrupt at once.
     """
     all_items = list(items)
-    n_done = 0
 
-    def start_rest() -> Any:
-        """Start workers on the items without a result; called again when a worker was lost."""
-        return start_calls(function, all_items[n_done:], common, n_jobs)
+    def start_from(n_results: int) -> Any:
+        """Start workers on all items but the first `n_results`, whose results were yielded.
 
-    with closing(results_despite_lost_workers(start_rest)) as values:
-        for value in values:
-            # Results come in the order of the items. So if a worker is lost, `start_rest` begins
-            # with item number `n_done`.
-            n_done += 1
+        It is called with 0 first, and again whenever a worker was lost.
+        """
+        return start_calls(function, all_items[n_results:], common, n_jobs)
+
+    with closing(results_despite_lost_workers(start_from)) as values:
+        for n_done, value in enumerate(values, 1):
             if progress is not None:
                 progress(n_done, len(all_items))
             yield value
 
 
-def results_despite_lost_workers(start_rest: Callable[[], Any]) -> Generator[Any, None, None]:
+def results_despite_lost_workers(start_from: Callable[[int], Any]) -> Generator[Any, None, None]:
     """Yield the results of parallel calls; when a worker is lost, start the remaining calls again.
 
-    `start_rest()` starts the calls whose results have not been yielded yet, and returns a generator
-    of these results. The loss number MAX_LOSSES_IN_A_ROW + 1 without any result in between raises
-    WorkersLostError.
+    The loss number MAX_LOSSES_IN_A_ROW + 1 without any result in between raises WorkersLostError.
+
+    Parameters
+    ----------
+    start_from : start_from(n_results) starts the calls and returns a generator of their results.
+        It is called with 0 first, and after every loss with the number of results that were yielded
+        before it. It must then leave out the calls that gave these results.
     """
+    n_results = 0
     losses_in_a_row = 0
     while True:
         try:
             # The generator is closed when this block is left, which ends its workers.
-            with closed_without_warning(start_rest()) as values:
+            with closed_without_warning(start_from(n_results)) as values:
                 for value in values:
                     losses_in_a_row = 0
+                    n_results += 1
                     yield value
             return  # all results have been yielded
         except Exception as error:
-            # Only a lost worker starts another round; errors of the calls themselves are raised.
+            # After the loss of a worker the loop starts the remaining calls. Errors of the calls
+            # themselves are raised.
             # Errors are known by their names, because joblib does not export all their classes.
             if type(error).__name__ not in LOST_WORKER_ERRORS:
                 raise
@@ -182,28 +188,28 @@ def map_on_cluster(
     ----------
     client : Dask's client of the cluster.
     function : a function that workers can import.
-    items_after : items_after(n) gives all items but the first n. It is called with 0, and again
-        with the number of results so far whenever a worker was lost: values of futures may be lost
-        with it, and this call can then compute them anew.
+    items_after : items_after(n) gives all items but the first n. It is called with 0 at the start,
+        and after every loss of a worker with the number of results yielded so far. Values of
+        futures may be lost with a worker: the function `items_after` can then compute them anew.
     common : arguments that all calls share.
     """
-    n_done = 0
 
-    def start_rest() -> Any:
-        """Submit the items without a result; called again when a worker was lost."""
+    def start_from(n_results: int) -> Any:
+        """Submit all items but the first `n_results`, whose results were yielded.
+
+        It is called with 0 first, and again whenever a worker was lost.
+        """
         return results_on_cluster(
             client,
             _call_on_cluster,
-            items_after(n_done),
+            items_after(n_results),
             (function, __version__, *common),
             ordered=True,
             all_at_once=True,  # so that Dask can place every item near the values of its futures
         )
 
-    with closing(results_despite_lost_workers(start_rest)) as values:
-        for value in values:
-            n_done += 1
-            yield value
+    with closing(results_despite_lost_workers(start_from)) as values:
+        yield from values
 
 
 def refuse_other_versions(client: Any) -> None:

@@ -85,11 +85,13 @@ class Result(ABC):
 
 
 def plain(value: Any) -> Any:  # noqa: PLR0911 (one return for each kind of value)
-    """Turn a value into one that JSON can hold.
+    """Return a value as plain data, which JSON can hold: dict, list, text, number, bool or None.
 
     Results, dataclasses and mappings become dicts; arrays and tuples become lists; enums and NumPy
-    scalars become their plain values; NaN and ±∞ become None.
+    scalars become their values; NaN and ±∞ become None.
     """
+    # The first test that holds decides. Results are dataclasses, but choose their keys themselves;
+    # enums are often text or numbers, too, but only their values are plain.
     if hasattr(value, "to_dict"):
         return plain(value.to_dict())
     if is_dataclass(value):

@@ -69,7 +69,7 @@ def small_sweeps(tmp_path):
 
 
 def make(folder, sweeps):
-    stages.finite_size(folder, sweeps)
+    stages.finite_size_figures(folder, sweeps)
     assert folder.written == list(FIGURES)
     for figure in FIGURES:
         assert len(pd.read_csv(folder.path / f"{figure}.csv")) > 0
@@ -84,7 +84,7 @@ def test_quick_makes_small_runs_and_says_so(tmp_path, small_sweeps):
 
 def test_the_quick_figure_of_the_paper_has_all_its_sizes(tmp_path, small_sweeps):
     folder = Folder(tmp_path / "out", "quick", lambda line: None)
-    stages.finite_size(folder, {"paper-fig3": small_sweeps["paper-fig3"]})
+    stages.finite_size_figures(folder, {"paper-fig3": small_sweeps["paper-fig3"]})
     table = pd.read_csv(folder.path / "experiments-paper-fig3.csv")
     sizes = {is_shipped: set(points["n"]) for is_shipped, points in table.groupby("shipped")}
     assert sizes == {False: {16, 24}, True: {64, 128, 256}}
@@ -155,7 +155,7 @@ def test_without_either_the_shipped_run_is_drawn_and_said(tmp_path, monkeypatch)
     monkeypatch.setattr(stages, "shipped_points", some_loads)
     lines = []
     folder = Folder(tmp_path, "normal", lines.append)
-    stages.finite_size(folder)
+    stages.finite_size_figures(folder)
     assert folder.written == list(FIGURES)
     assert sum("the run that comes with the package" in line for line in lines) == 4
     assert not list(tmp_path.glob("*.sqlite"))

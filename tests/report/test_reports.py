@@ -445,7 +445,7 @@ def folder(tmp_path) -> Path:
         axes[0].plot([1, 2], label="a line")
         axes[0].legend(fontsize=7)
         made.save(name, chart, pd.DataFrame({"x": [1, 2]}))
-    made.number("capacity at rho=0.5", 1.7352468, error=0.0123, source="RS & <b>")
+    made.add_number("capacity at rho=0.5", 1.7352468, error=0.0123, source="RS & <b>")
     made.finish()
     return made.path
 

@@ -24,26 +24,27 @@ from chanceline.tables.settings import TableSettings
 from chanceline.tables.wording import quoted
 
 
-class RoleChoice(NamedTuple):
-    """How a choice declares blocks, groups or pairs.
+class RoleSetting(NamedTuple):
+    """The setting of a table by which a choice of the page declares blocks, groups or pairs.
 
     Attributes
     ----------
-    role : the setting.
-    prefix : what stands before the column's name in the setting's value.
+    role : the setting: blocks, groups or pairs of rows, which a column tells apart.
+    prefix : what stands before the column's name in the setting's value: "stem:" for every ending
+        that is taken off the column's cells, as "_1" off "A7_1", and empty for none.
     """
 
     role: Role
     prefix: str = ""
 
 
-ROLE_CHOICES = {
-    ColumnChoice.GROUPS: RoleChoice(Role.GROUPS),
-    ColumnChoice.STEMS_ARE_GROUPS: RoleChoice(Role.GROUPS, STEM_PREFIX),
-    ColumnChoice.STEMS_OF_STEMS_ARE_GROUPS: RoleChoice(Role.GROUPS, 2 * STEM_PREFIX),
-    ColumnChoice.PAIRS: RoleChoice(Role.PAIRS),
-    ColumnChoice.STEMS_ARE_PAIRS: RoleChoice(Role.PAIRS, STEM_PREFIX),
-    ColumnChoice.BLOCKS: RoleChoice(Role.BLOCKS),
+ROLE_SETTING_OF_CHOICE = {
+    ColumnChoice.GROUPS: RoleSetting(Role.GROUPS),
+    ColumnChoice.STEMS_ARE_GROUPS: RoleSetting(Role.GROUPS, STEM_PREFIX),
+    ColumnChoice.STEMS_OF_STEMS_ARE_GROUPS: RoleSetting(Role.GROUPS, 2 * STEM_PREFIX),
+    ColumnChoice.PAIRS: RoleSetting(Role.PAIRS),
+    ColumnChoice.STEMS_ARE_PAIRS: RoleSetting(Role.PAIRS, STEM_PREFIX),
+    ColumnChoice.BLOCKS: RoleSetting(Role.BLOCKS),
 }
 
 
@@ -112,34 +113,36 @@ def column_settings(
     settings : how the file is read, from `reading_settings`.
     default_uses : column → what it is used as if the user chooses nothing, in the table's order.
     """
-    left_out = {name for choice in CHOICES_LEFT_OUT for name in choices.names(choice)}
+    # Columns that the user left out.
+    dropped_names = {name for choice in CHOICES_LEFT_OUT for name in choices.names(choice)}
 
-    # By default, columns of identifiers and of text are no features. If the user chose one of them
-    # as a feature, the setting that keeps it also keeps all other columns of its sort. Those that
-    # the user did not choose are therefore left out by name.
-    chosen_features = choices.names(ColumnChoice.FEATURE)
+    # By default, identifiers (with dates) and text are no features. A single one of these columns
+    # cannot be made a feature: the setting `keep_identifiers` keeps all identifiers, and `one_hot`
+    # all columns of text. If the user chose one as a feature, its setting is therefore turned on,
+    # and the columns of the same sort for which nothing was chosen are dropped by name.
+    feature_names = choices.names(ColumnChoice.FEATURE)
 
-    identifier_columns = _columns_used_as((ColumnUse.IDENTIFIER, ColumnUse.DATE), default_uses)
-    keep_identifiers = not identifier_columns.isdisjoint(chosen_features)
+    identifier_names = _columns_used_as((ColumnUse.IDENTIFIER, ColumnUse.DATE), default_uses)
+    keep_identifiers = not identifier_names.isdisjoint(feature_names)
     if keep_identifiers:
-        left_out |= _without_choice(identifier_columns, choices)
+        dropped_names |= _without_choice(identifier_names, choices)
 
-    text_columns = _columns_used_as((ColumnUse.TEXT,), default_uses)
-    one_hot = not text_columns.isdisjoint(chosen_features)
+    text_names = _columns_used_as((ColumnUse.TEXT,), default_uses)
+    one_hot = not text_names.isdisjoint(feature_names)
     if one_hot:
-        left_out |= _without_choice(text_columns, choices)
+        dropped_names |= _without_choice(text_names, choices)
 
-    left_out_in_table_order = tuple(name for name in default_uses if name in left_out)
+    dropped_in_table_order = tuple(name for name in default_uses if name in dropped_names)
     return replace(
         settings,
-        drop=left_out_in_table_order,
+        drop=dropped_in_table_order,
         keep_identifiers=keep_identifiers,
         one_hot=one_hot,
         adjust=choices.names(ColumnChoice.COVARIATE),
         independent=choices.names(ColumnChoice.INDEPENDENT),
-        blocks=_setting_of_role(Role.BLOCKS, choices),
-        groups=_setting_of_role(Role.GROUPS, choices),
-        pairs=_setting_of_role(Role.PAIRS, choices),
+        blocks=_column_setting_of_role(Role.BLOCKS, choices),
+        groups=_column_setting_of_role(Role.GROUPS, choices),
+        pairs=_column_setting_of_role(Role.PAIRS, choices),
     )
 
 
@@ -150,9 +153,9 @@ def settings_of_test(choices: Choices, n_jobs: int) -> TestSettings:
 
 def declared_choice(declaration: Declaration) -> ColumnChoice | None:
     """The choice that says what was proposed; None if the page has none for it."""
-    for choice, role_choice in ROLE_CHOICES.items():
-        value = f"{role_choice.prefix}{declaration.column}"
-        if role_choice.role == declaration.role and value == declaration.setting:
+    for choice, role_setting in ROLE_SETTING_OF_CHOICE.items():
+        value = f"{role_setting.prefix}{declaration.column}"
+        if role_setting.role == declaration.role and value == declaration.setting:
             return choice
     return None
 
@@ -169,25 +172,26 @@ def _without_choice(names: set[str], choices: Choices) -> set[str]:
     return {name for name in names if choices.of_column(name) is ColumnChoice.AS_FOUND}
 
 
-def _setting_of_role(role: Role, choices: Choices) -> str | None:
-    """The value of the setting `role` (groups, blocks or pairs); None if no column was chosen.
+def _column_setting_of_role(role: Role, choices: Choices) -> str | None:
+    """The column that the user chose as groups, blocks or pairs, as the value of that setting.
 
-    The value is the name of the column that says which rows belong together. It has a prefix if
-    rows belong together whose cells have the same stem, such as "A7" of "A7_1" and "A7_2". Raises
-    `InputError` if several columns were chosen for the role.
+    The value is the name of the column that says which rows belong together. Before the name stands
+    the prefix "stem:" if rows belong together whose cells have the same stem, such as "A7" of
+    "A7_1" and "A7_2". Returns None if no column was chosen for the `role`, the name of the setting;
+    raises `InputError` if several were.
     """
-    names = []
-    setting_values = []  # of the same columns, with prefixes
-    for choice, role_choice in ROLE_CHOICES.items():
-        if role_choice.role is not role:
-            continue
-        for name in choices.names(choice):
-            names.append(name)
-            setting_values.append(f"{role_choice.prefix}{name}")
+    # Several choices of the page have the same role: they differ in the prefix.
+    setting_of_column: dict[str, str] = {}  # name of the column → value of the setting
+    for choice, role_setting in ROLE_SETTING_OF_CHOICE.items():
+        if role_setting.role is role:
+            for name in choices.names(choice):
+                setting_of_column[name] = f"{role_setting.prefix}{name}"
+
+    names = list(setting_of_column)
+    if not names:
+        return None
     if len(names) > 1:
         error = InputError(f"columns {quoted(names)} are all said to be {role}; choose one.")
         error.step = ReadingStep.COLUMNS
         raise error
-    if not setting_values:
-        return None
-    return setting_values[0]
+    return setting_of_column[names[0]]

@@ -28,7 +28,7 @@ class ColumnView:
     place : of the column in the table, by which forms know it.
     name : of the column.
     first_values : some of its cells.
-    found : what it is taken for where nothing is said.
+    default_use : what it is taken for if the user chooses nothing.
     use : what it is taken for now.
     choice : what the user says it is.
     """
@@ -36,7 +36,7 @@ class ColumnView:
     place: int
     name: str
     first_values: str
-    found: ColumnUse
+    default_use: ColumnUse
     use: ColumnUse
     choice: ColumnChoice
 
@@ -49,13 +49,13 @@ class ColumnList:
     ----------
     places : of all columns, by their names.
     beginning : the first rows of the table.
-    found, uses : what columns are taken for where nothing is said, and now.
+    default_uses, uses : what columns are taken for if the user chooses nothing, and now.
     choices : of the user.
     """
 
     places: Mapping[str, int]
     beginning: RawTable
-    found: Mapping[str, ColumnUse]
+    default_uses: Mapping[str, ColumnUse]
     uses: Mapping[str, ColumnUse]
     choices: Choices
 
@@ -87,14 +87,18 @@ class ColumnList:
         return len(names_with(text, list(self.uses)))
 
     def _views_of(self, names: Sequence[str]) -> list[ColumnView]:
-        """What the page shows of each of these columns, in the order of the names."""
+        """What the page shows of each of these columns, in the order of the names.
+
+        That is its place in the table, its name and first values, its use as a feature, an
+        identifier and so on (by default and now), and what the user chose for it.
+        """
         first_cells = columns_by_name(self.beginning, names)  # name of a column → its first cells
         return [
             ColumnView(
                 place=self.places[name],
                 name=name,
-                first_values=first_values(first_cells[name]),
-                found=self.found[name],
+                first_values=first_values_as_text(first_cells[name]),
+                default_use=self.default_uses[name],
                 use=self.uses[name],
                 choice=self.choices.of_column(name),
             )
@@ -123,16 +127,17 @@ def beginning_of(table: RawTable) -> RawTable:
 def columns_by_name(table: RawTable, names: Collection[str]) -> dict[str, pd.Series]:
     """The columns of a table that have these names, as a dict from names to columns.
 
-    A table holds two frames: `values`, whose columns may be features, and `about`, whose columns
-    describe the samples. If both have a column of the same name, that of `about` is returned. Names
-    of samples that are no column (`sample_names`) are always added.
+    A table holds two frames: `values`, whose columns may be features, and `descriptions`, whose
+    columns describe the samples. If both have a column of the same name, that of `descriptions` is
+    returned. A table may also have names of samples that are no column, `sample_names`. They are
+    always added, by the name `index_name`, even if this is not among `names`.
     """
     wanted_names = set(names)  # a set is searched quickly
     columns: dict[str, pd.Series] = {}
     if table.sample_names is not None:
         columns[table.index_name] = table.sample_names
-    # One pass over all columns is faster than a search for each name. `about` comes second, so that
-    # its columns replace those of `values` with the same name.
+    # One pass over all columns is faster than a search for each name. `descriptions` comes second,
+    # so that its columns replace those of `values` with the same name.
     for frame in (table.values, table.descriptions):
         for position, name in enumerate(frame.columns):
             if str(name) in wanted_names:
@@ -140,7 +145,7 @@ def columns_by_name(table: RawTable, names: Collection[str]) -> dict[str, pd.Ser
     return columns
 
 
-def first_values(beginning: pd.Series) -> str:
+def first_values_as_text(first_cells: pd.Series) -> str:
     """The first different values of a column, to recognise it by."""
-    values = beginning.dropna().map(plain_text).unique()
+    values = first_cells.dropna().map(plain_text).unique()
     return ", ".join(values[:FIRST_VALUES_SHOWN])

@@ -78,25 +78,23 @@ def kinds_of_values(frame: pd.DataFrame) -> dict[str, ValueKind]:
     varies = numbers.max() > numbers.min()
     names_that_vary = numbers.columns[varies.to_numpy()]
 
-    # Their kind depends on how many different whole numbers they are. Columns with other numbers
-    # have no entry in this dict.
-    n_whole_by_name = n_whole_values(numbers)
+    # A column of few different whole numbers may be classes; any other one is a number. The dict
+    # has an entry for each column of whole numbers, and none for a column with other numbers.
+    n_values_of_whole_columns = n_whole_values(numbers)
     for name in names_that_vary:
-        n_whole = n_whole_by_name.get(str(name))
-        kinds[str(name)] = kind_of_numbers(n_whole)
+        if str(name) in n_values_of_whole_columns:
+            n_values = n_values_of_whole_columns[str(name)]
+            kinds[str(name)] = kind_of_whole_numbers(n_values)
+        else:
+            kinds[str(name)] = ValueKind.NUMBERS
     return kinds
 
 
-def kind_of_numbers(n_whole: int | None) -> ValueKind:
-    """What a column of different numbers looks like.
-
-    Parameters
-    ----------
-    n_whole : how many different whole numbers it has; None if it has others too.
-    """
-    if n_whole is None or n_whole > MOST_CLASSES:
+def kind_of_whole_numbers(n_values: int) -> ValueKind:
+    """What a column of whole numbers looks like that has `n_values` different ones."""
+    if n_values > MOST_CLASSES:
         return ValueKind.NUMBERS
-    if n_whole == 2:
+    if n_values == 2:
         return ValueKind.TWO_NUMBERS
     return ValueKind.FEW_WHOLE_NUMBERS
 

@@ -48,22 +48,23 @@ def action_of_form(form: Mapping[str, str]) -> Action:
         return Action.LOOK
 
 
-def with_answer_to_question(choices: Choices, action: Action, refusal: Refusal | None) -> Choices:
+def choices_after_answer(choices: Choices, action: Action, refusal: Refusal | None) -> Choices:
     """The choices after the user answered a question of the page by pressing a button.
 
     Parameters
     ----------
     choices : the choices when the page was shown.
     action : the button that was pressed. Buttons that answer no question change nothing.
-    refusal : why the table could not be tested; None if it could. It may name a column and propose
-        what the user should choose for it.
+    refusal : why the table could not be tested; None if it could. It may name a column
+        (`refusal.column`) and propose what that column should be said to be (`refusal.choice`).
     """
     # Was the question whether the outcome is classes or a number?
     if action in KIND_OF_ACTION:
         outcome = replace(choices.outcome, asked_kind=KIND_OF_ACTION[action].value)
         return replace(choices, outcome=outcome)
 
-    # All other answers are about the column that the refusal names.
+    # All other answers are about the column that the refusal names. The page asks about it only if
+    # there is a proposal: the user accepts it, or says that the rows are independent.
     if refusal is None or refusal.choice is None:
         return choices
     if action is Action.DECLARE:
@@ -73,8 +74,13 @@ def with_answer_to_question(choices: Choices, action: Action, refusal: Refusal |
     return choices
 
 
-def choices_of_form(form: Mapping[str, str], choices_before: Choices, view: TableView) -> Choices:
+def choices_after_form(
+    form: Mapping[str, str], choices_before: Choices, view: TableView
+) -> Choices:
     """The user's choices after a form was sent.
+
+    The form has fields for the outcome and for settings, and a list with one row for each column,
+    in which the user may say what the column is.
 
     Parameters
     ----------
@@ -84,9 +90,11 @@ def choices_of_form(form: Mapping[str, str], choices_before: Choices, view: Tabl
     """
     if not view.names:
         # The file could not be read, so the page only asked how to read it. All other choices, and
-        # settings that this form has no fields for, stay as they were.
+        # settings that this form has no fields for, stay as they were. (`table_texts` holds the
+        # settings of how to read a table, as they were typed.)
         file_texts = texts_of_form(form, TABLE_FIELD, FILE_FIELDS)
-        return replace(choices_before, table_texts={**choices_before.table_texts, **file_texts})
+        table_texts = {**choices_before.table_texts, **file_texts}
+        return replace(choices_before, table_texts=table_texts)
 
     choices = replace(
         choices_before,
@@ -97,23 +105,26 @@ def choices_of_form(form: Mapping[str, str], choices_before: Choices, view: Tabl
         search=form.get("search", ""),
     )
 
-    # The list of columns has a choice for every column, but the columns of the outcome can also be
-    # chosen in fields of their own. So only rows of the list that the user changed are applied: an
-    # unchanged row would undo what was chosen in such a field.
+    # The columns of the outcome can be chosen in fields of their own, which are applied above, and
+    # in the list of columns. The form has all rows of the list. Only those that the user changed
+    # are applied: an unchanged row would undo what was chosen in a field above.
     for row in column_rows(form, view.names):
         is_changed = row.choice is not choices_before.of_column(row.name)
         if is_changed:
-            choices = with_column_row(choices, row)
+            choices = choices_after_row(choices, row)
 
-    # If another label was chosen, by its field or by a row, the choices about the classes of the
-    # former one no longer hold.
+    # The page showed the classes of the label `view.label`. If the label is another one now, the
+    # choices about these classes no longer hold.
     if choices.outcome.label != view.label:
-        outcome = of_another_label(choices.outcome, kind_before=choices_before.outcome.asked_kind)
+        kind_before = choices_before.outcome.asked_kind
+        outcome = without_former_classes(choices.outcome, kind_before)
         choices = replace(choices, outcome=outcome)
+
+    # The columns of the outcome, and columns that the table does not have, need no other choice.
     return choices.for_columns(view.names)
 
 
-def of_another_label(outcome: OutcomeChoices, kind_before: str) -> OutcomeChoices:
+def without_former_classes(outcome: OutcomeChoices, kind_before: str) -> OutcomeChoices:
     """The choices without what was said about the classes or the kind of the label before.
 
     A kind that was chosen together with the new label stays: it differs from `kind_before`.
@@ -203,26 +214,29 @@ def column_rows(form: Mapping[str, str], names: Sequence[str]) -> Iterator[Colum
             yield ColumnRow(name_at(place, "column", names), column_choice(text))
 
 
-def with_column_row(choices: Choices, row: ColumnRow) -> Choices:
+def choices_after_row(choices: Choices, row: ColumnRow) -> Choices:
     """The choices after the user changed one row of the list of columns.
 
-    A row says what one column is: part of the outcome (label, time or event) or something else.
+    A row has the name of a column, and what the user says it is (`row.choice`): a part of the
+    outcome (label, time or event), another use, or nothing (AS_FOUND). The columns of the outcome
+    are kept in `choices.outcome`, those with another use in `choices.columns`.
     """
     outcome = choices.outcome
-    if row.choice in OUTCOME_CHOICES:
+    is_part_of_outcome = row.choice in OUTCOME_CHOICES  # label, time or event
+    if is_part_of_outcome:
         outcome = outcome.with_column(row.choice, row.name)
         return replace(choices, outcome=outcome)
 
-    # The column is not part of the outcome. If it was before, that part now has no column ("").
+    # If the column was a part of the outcome before, that part now has no column: its name is "".
     part_before = outcome.part_of(row.name)
     if part_before is not None:
         outcome = outcome.with_column(part_before, "")
 
-    # The column gets a new entry. A column that is used as it was found has none.
-    columns = {name: choice for name, choice in choices.columns.items() if name != row.name}
+    # The entry of this column is replaced, or taken away if the user says nothing about it.
+    uses = {name: use for name, use in choices.columns.items() if name != row.name}
     if row.choice is not ColumnChoice.AS_FOUND:
-        columns[row.name] = row.choice
-    return replace(choices, outcome=outcome, columns=columns)
+        uses[row.name] = row.choice
+    return replace(choices, outcome=outcome, columns=uses)
 
 
 def column_choice(text: str) -> ColumnChoice:

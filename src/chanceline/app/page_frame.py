@@ -62,9 +62,14 @@ class PageFrame:
         return HTMLResponse(html, status_code=status, headers=headers)
 
     def start_page(self, sentence: str = "", status: int = HTTPStatus.OK) -> HTMLResponse:
-        """The first page, which lists what was uploaded and run so far.
+        """The first page, which lists the uploaded tables and cohorts, and the runs of tests.
 
-        `sentence` says why a file was refused; empty if none was.
+        These come from `self.desk`, which keeps them; `self.access` says how large a file may be.
+
+        Parameters
+        ----------
+        sentence : why a file was refused, to be shown on the page; empty if none was.
+        status : the status of the HTTP response.
         """
         return self.render(
             "start.html",

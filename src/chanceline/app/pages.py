@@ -29,8 +29,8 @@ from chanceline.app.outcome_choices import OutcomeQuestion
 from chanceline.app.page_forms import (
     Action,
     action_of_form,
-    choices_of_form,
-    with_answer_to_question,
+    choices_after_answer,
+    choices_after_form,
 )
 from chanceline.app.page_frame import (
     CHANGED_ELSEWHERE,
@@ -229,11 +229,11 @@ class PageServer(PageFrame):
                 HTTPStatus.CONFLICT,
             )
         try:
-            choices = choices_of_form(sent, table.choices, table.view)
+            choices = choices_after_form(sent, table.choices, table.view)
         except InputError as error:
             return self.table_page(table, str(error), HTTPStatus.UNPROCESSABLE_ENTITY)
         action = action_of_form(sent)
-        choices = with_answer_to_question(choices, action, table.view.refusal)
+        choices = choices_after_answer(choices, action, table.view.refusal)
         await run_in_threadpool(self.desk.choose, table, choices)
         if action is not Action.RUN:
             return self.go_to("tables", f"{table.key}{place_of_refusal(table.view.refusal)}")

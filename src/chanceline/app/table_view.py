@@ -219,7 +219,7 @@ def _fill_view(view: TableView, files: TableFiles, choices: Choices, n_jobs: int
     # The columns. A label that was chosen comes first, so that it is shown even if the choices for
     # columns are refused.
     _show_chosen_label(view, raw_table, choices.outcome)
-    table_settings = _show_columns(view, raw_table, choices, file_settings)
+    table_settings = _show_columns_and_complete_settings(view, raw_table, choices, file_settings)
     view.table_settings = table_settings
 
     # The outcome: classes, numbers, or survival times.
@@ -258,43 +258,44 @@ def _cell(value: Any) -> str:
     return plain_text(value)
 
 
-def _show_columns(
+def _show_columns_and_complete_settings(
     view: TableView, table: RawTable, choices: Choices, settings: TableSettings
 ) -> TableSettings:
-    """Set `view.column_list`, and return the settings completed by the choices for columns.
+    """Show how each column is used; return the settings with the user's choices for columns.
 
-    The use of a column says what it is taken for: a feature, text, an identifier and so on.
+    A use is what a column is taken for: a feature, text, an identifier and so on. The uses are
+    shown by setting `view.column_list`, twice: first to the uses without any choice, which stay in
+    the view if the user's choices are refused (InputError), and then to the uses by the choices.
 
     Parameters
     ----------
-    view : gets the list of columns, even if the user's choices for columns are refused.
+    view : what the page shows; its `column_list` is set.
     table : the table as it was read from the file.
-    choices : the user's choices.
+    choices : the user's choices. Those for columns that the table does not have are left out: they
+        may have been made when the file was read in another way.
     settings : how the file is read, from `reading_settings`.
     """
-    # The list with the uses that columns have without any choice.
+    # The uses without any choice.
     default_uses = column_uses(table, None, settings)
-    # Choices may be left for columns that the file had only when it was read in another way.
-    known_choices = choices.for_columns(default_uses)
+    choices_in_table = choices.for_columns(default_uses)
     default_list = ColumnList(
         places=view.places(),
         beginning=beginning_of(table),
-        found=default_uses,
-        uses=_with_uses_of_outcome(default_uses, known_choices),
-        choices=known_choices,
+        default_uses=default_uses,
+        uses=_with_uses_of_outcome(default_uses, choices_in_table),
+        choices=choices_in_table,
     )
     view.column_list = default_list
-    if not known_choices.columns:
+    if not choices_in_table.columns:
         return settings
 
-    # The list with the uses that follow from the choices. If these are refused (InputError), the
-    # default list stays in the view.
+    # The uses that follow from the choices. If these are refused, the rest is not reached.
     with at_step(ReadingStep.COLUMNS):
-        chosen_settings = column_settings(known_choices, settings, default_uses)
-        uses = column_uses(table, choices.outcome.first_column, chosen_settings)
-    uses = _with_uses_of_outcome(uses, known_choices)
+        settings_with_choices = column_settings(choices_in_table, settings, default_uses)
+        chosen_uses = column_uses(table, choices.outcome.first_column, settings_with_choices)
+    uses = _with_uses_of_outcome(chosen_uses, choices_in_table)
     view.column_list = replace(default_list, uses=uses)
-    return chosen_settings
+    return settings_with_choices
 
 
 def _with_uses_of_outcome(uses: Mapping[str, ColumnUse], choices: Choices) -> dict[str, ColumnUse]:
@@ -354,21 +355,25 @@ def _classes_of(column: pd.Series) -> list[ClassSize]:
 
 
 def _show_outcome(view: TableView, table: Dataset | OutcomeTable) -> None:
-    """Set the findings of the view, and its summary: one line with the size and the outcome.
+    """Set what the view says of the whole table: its findings, and its summary in one line.
 
-    A `Dataset` has two classes, the second of which is positive; an `OutcomeTable` has another
-    outcome, such as numbers.
+    Findings are what was noticed about the data. The summary has the size of the table and what the
+    outcome is taken for. A `Dataset` has two classes, the second of which is positive; an
+    `OutcomeTable` has another outcome, such as numbers.
     """
     view.findings = table.findings
     if isinstance(table, Dataset):
         view.positive = table.classes[1]
         view.summary = table.summary()
         return
+    # The outcome may be refused (InputError). `at_step` adds to the error that it is about the
+    # label, so that the page shows it beside the field of the label.
     with at_step(ReadingStep.LABEL):
-        taken_for = outcome_of_table(table).taken_for()
+        outcome = outcome_of_table(table)
+        outcome_in_words = outcome.taken_for()  # such as "'age' is taken for a number (…)"
     n_samples, n_features = table.X.shape
     size = f"{plural(n_samples, 'sample')}, {plural(n_features, 'feature')}"
-    view.summary = f"{table.source}: {size}; {taken_for}"
+    view.summary = f"{table.source}: {size}; {outcome_in_words}"
 
 
 def _refusal_of_undeclared(table: Dataset | OutcomeTable) -> Refusal:
@@ -416,16 +421,20 @@ def _findings_of_plan(
 def _findings_of_sets(
     table: Dataset | OutcomeTable, sets_file: Path, test_settings: TestSettings
 ) -> Sequence[Finding]:
-    """What is noticed about a table and the sets of features to be tested on it.
+    """What is noticed about a table, and about the sets of features to be tested on it.
 
-    `sets_file` names the sets. Raises `InputError` if they cannot be tested.
+    `sets_file` is the file with the sets. Raises `InputError` if they cannot be tested; its `step`
+    tells the page beside which field to show it.
     """
     check_set_settings(test_settings)
     try:
-        sets = read_feature_sets(sets_file)
+        features_of_sets = read_feature_sets(sets_file)
+        # What is asked of every set: how it goes with the outcome of this table.
         question = question_of_table(table, test_settings)
-        matched = sets_of_table(question, sets)
+        matched_sets = sets_of_table(question, features_of_sets)  # with columns of the table
     except InputError as error:
-        error.step = SETS_STEP  # the page shows the error beside the field of the sets
+        error.step = SETS_STEP
         raise
-    return (*question.findings, *matched.findings())
+    findings_of_table = question.findings
+    findings_of_matching = matched_sets.findings()
+    return (*findings_of_table, *findings_of_matching)

@@ -112,7 +112,10 @@ class RunRequest:
 def run_request(request: RunRequest, folder: Path, progress: Callable[[int, int], None]) -> None:
     """Test the table of a request, and write the files that its page offers into `folder`.
 
-    `progress` is called with (shuffles or sets done, all of them).
+    There are three kinds of tests, each with files of its own: of sets of features (a file of sets
+    was uploaded), of features for two classes (the table is a `Dataset`), and of features for any
+    other outcome, such as a number (the table is an `OutcomeTable`). `progress` is called with
+    (shuffles or sets done, all of them).
     """
     table = load_any_outcome(request.table, request.outcome, request.table_settings)
     # A test copies an array that its caller could still change, and uses a read-only one as it is.
@@ -125,10 +128,12 @@ def run_request(request: RunRequest, folder: Path, progress: Callable[[int, int]
         write_files_of_sets(sets_result, folder, table)
         return
 
+    # The result is an OutcomeTest if the table is an OutcomeTable, and a SeparationTest if it is a
+    # Dataset. Type checkers do not know this, so the last branch asks for both.
     result = judge(table, request.features, settings=request.test_settings, progress=progress)
     if isinstance(result, OutcomeTest):
         write_files_of_outcome(result, folder)
-    elif isinstance(table, Dataset):  # always true here, as the result is one of two classes
+    elif isinstance(table, Dataset):
         write_files_of_classes(result, folder, table)
 
 

@@ -111,7 +111,7 @@ def memory(
 
     # What it holds: fixed points of the dynamics, recall from noise, and the limit of theory.
     is_fixed = (network.recall(stored, steps=1) == stored).all(axis=1)
-    basins = retrieval(network, stored, PROBE_NOISES, seed=seed)
+    recall = retrieval(network, stored, PROBE_NOISES, seed=seed)
     signs = "free" if excitatory is None else "given"
     limit = theory_limit(report, signs)
     wired = connectivity(network)
@@ -121,8 +121,8 @@ def memory(
         **report.to_dict(),
         "fixed_points": int(is_fixed.sum()),
         "held_with_positive_fields": int(network.is_stored(stored).sum()),
-        "retrieval": basins,
-        "survives": survived_noise(basins),
+        "retrieval": recall,
+        "survives": survived_noise(recall),
         "excitatory": excitatory,
         "connectivity": wired,
         "theory": limit,
@@ -131,65 +131,67 @@ def memory(
         "seconds": round(seconds, 3),
     }
     lines = [
-        describe_survival(basins),
+        describe_survival(recall),
         str(report),
         *limit_lines(limit),
         f"  fixed points        {is_fixed.sum()} of {is_fixed.size} patterns, "
         "by one step of the dynamics",
-        *recall_lines(basins),
+        *recall_lines(recall),
         str(wired),
         f"  learned in {seconds:.1f} s",
     ]
     print_answer(record, "\n".join(lines), json)
 
 
-def n_survived_noises(basins: Retrieval) -> int:
+def n_survived_noises(recall: Retrieval) -> int:
     """How many noises, from the smallest on, nearly all probes survive."""
-    return sum(1 for _ in takewhile(lambda share: share >= SURVIVAL_SHARE, basins.recalled))
+    return sum(1 for _ in takewhile(lambda share: share >= SURVIVAL_SHARE, recall.recalled))
 
 
-def survived_noise(basins: Retrieval) -> float | None:
+def survived_noise(recall: Retrieval) -> float | None:
     """The largest noise up to which nearly all probes come back exactly, None if there is none."""
-    n_survived = n_survived_noises(basins)
+    n_survived = n_survived_noises(recall)
     if n_survived == 0:
         return None
-    return float(basins.noises[n_survived - 1])
+    return float(recall.noises[n_survived - 1])
 
 
-def describe_survival(basins: Retrieval) -> str:
+def describe_survival(recall: Retrieval) -> str:
     """How much noise recall survives, in a sentence.
 
-    Probes are patterns with a share of flipped bits, the noise. `basins` has an ascending list of
-    noises, and for each the share of probes from which the pattern comes back exactly. A noise is
-    survived if nearly all probes come back.
+    Probes are patterns with a share of flipped bits, the noise. `recall` has the noises that were
+    tried, in ascending order from 0 on (`noises`); for each the share of probes from which the
+    pattern came back exactly (`recalled`); and the number of probes at each (`probes`). A noise is
+    survived if nearly all probes come back, at this noise and at all smaller ones.
     """
-    n_survived = n_survived_noises(basins)  # from the smallest noise on
-    noises = [f"{noise:.0%}" for noise in basins.noises]
-    shares = [f"{share:.0%}" for share in basins.recalled]
+    noise_texts = [f"{noise:.0%}" for noise in recall.noises]
+    share_texts = [f"{share:.0%}" for share in recall.recalled]
+    n_survived = n_survived_noises(recall)  # from the smallest noise on
     if n_survived == 0:
         return (
-            f"Recall fails: of {basins.probes} probes without noise {shares[0]} come back exactly"
+            f"Recall fails: of {recall.probes} probes without noise {share_texts[0]} come back "
+            "exactly"
         )
 
-    # Positions in the lists, which are sorted by noise.
-    last_survived = n_survived - 1
-    first_failed = n_survived
-    largest_noise = f"{noises[last_survived]} flipped bits"
-    if last_survived == 0:
-        largest_noise = "no noise"  # the first of PROBE_NOISES is 0
-    text = (
-        f"Recall survives {largest_noise}: {shares[last_survived]} of {basins.probes} such probes "
-        "come back exactly"
+    # The noises 0, …, n_survived − 1 of the list are survived.
+    index_of_largest_survived = n_survived - 1
+    index_of_next = n_survived
+    largest_survived_noise = f"{noise_texts[index_of_largest_survived]} flipped bits"
+    if index_of_largest_survived == 0:
+        largest_survived_noise = "no noise"  # the first noise of the list is 0
+    sentence = (
+        f"Recall survives {largest_survived_noise}: {share_texts[index_of_largest_survived]} of "
+        f"{recall.probes} such probes come back exactly"
     )
-    if first_failed < len(noises):
-        text += f"; with {noises[first_failed]} flipped, {shares[first_failed]} do"
-    return text
+    if index_of_next < len(noise_texts):
+        sentence += f"; with {noise_texts[index_of_next]} flipped, {share_texts[index_of_next]} do"
+    return sentence
 
 
-def recall_lines(basins: Retrieval) -> list[str]:
+def recall_lines(recall: Retrieval) -> list[str]:
     """A heading, and for each noise the overlap after recall and the share recalled exactly."""
     lines = ["  recall from noisy probes (share of flipped bits: overlap, recalled exactly)"]
-    rows = zip(basins.noises, basins.overlaps, basins.errors, basins.recalled, strict=True)
+    rows = zip(recall.noises, recall.overlaps, recall.errors, recall.recalled, strict=True)
     for noise, overlap, error, recalled in rows:
         lines.append(f"    {noise:4.0%}: {overlap:6.3f} ± {error:.3f}, {recalled:4.0%}")
     return lines

@@ -21,8 +21,8 @@ from chanceline.cli.options import (
 from chanceline.cli.plan_study import (
     EffectQuestion,
     PlantedQuestion,
-    answer_effect,
-    answer_planted,
+    print_power_or_samples,
+    print_samples_to_find_true_rule,
 )
 from chanceline.cli.terminal import print_answer
 from chanceline.errors import ConvergenceError, InputError, real_number
@@ -201,7 +201,7 @@ def plan(
     Example: [bold]chanceline plan -N 2000 --outcome survival --explained 0.25[/bold]
     """  # noqa: E501 (the help shows these lines as they are)
     if outcome is not None:
-        answer_for_outcome(
+        print_plan_for_outcome(
             outcome,
             features,
             n_samples=samples,
@@ -224,7 +224,7 @@ def plan(
             level=level,
             seed=seed,
         )
-        answer_effect(effect_question, figure=figure, json=json)
+        print_power_or_samples(effect_question, figure=figure, json=json)
         return
     if power is not None or figure is not None or features_with_effect != 1:
         raise InputError("--power, --features-with-effect and --figure go with --effect.")
@@ -238,10 +238,10 @@ def plan(
             tables=tables,
             seed=seed,
         )
-        answer_planted(planted_question, quiet=quiet, json=json)
+        print_samples_to_find_true_rule(planted_question, quiet=quiet, json=json)
         return
     options = PlanOptions(level=level, errors=errors, null=null, intercept=intercept)
-    answer_bound(
+    print_plan_by_bound(
         features,
         samples=samples,
         selected=selected,
@@ -261,7 +261,7 @@ def balance_of(positives: int | None, samples: int | None, balance: float) -> fl
     return positives / samples
 
 
-def answer_bound(
+def print_plan_by_bound(
     n_features: int,
     *,
     samples: int | None,
@@ -271,11 +271,11 @@ def answer_bound(
     options: PlanOptions,
     json: bool,
 ) -> None:
-    """Answer a question about the number of features and of samples by the rigorous bound.
+    """Print the largest set of features that would convince, or the number of samples needed.
 
-    If the number of `samples` is given, print the largest set of features that would convince. If
-    the number of `selected` features is given, print how many samples they need. A set convinces if
-    the bound on its p-value is at most the level.
+    If the number of `samples` is given, it is the largest set; if the number of `selected` features
+    is given, how many samples they need. A set convinces if the rigorous bound on its p-value is at
+    most the level.
     """
     if (samples is None) == (selected is None):
         raise InputError(
@@ -283,16 +283,16 @@ def answer_bound(
             "not both."
         )
     if selected is not None:
-        answer_samples_needed(n_features, selected, balance, options, json)
+        print_samples_needed(n_features, selected, balance, options, json)
     elif samples is not None:
         # Where random labels keep the class sizes, the size of one class must be known.
         if positives is None and options.null == "fixed":
             share = real_number(balance, "the balance, the share of one class,", above=0, below=1)
             positives = round(share * samples)
-        answer_largest(samples, n_features, positives, options, json)
+        print_largest_set(samples, n_features, positives, options, json)
 
 
-def answer_for_outcome(
+def print_plan_for_outcome(
     outcome: str,
     n_features: int,
     *,
@@ -302,11 +302,19 @@ def answer_for_outcome(
     level: float,
     json: bool,
 ) -> None:
-    """Answer a question about the effect of one feature and the number of samples.
+    """Print what it takes to detect one feature that is associated with an outcome.
 
-    If `n_samples` is given, print how strongly a feature must be associated with the outcome to be
-    detected. If the strength is given, print how many samples are needed to detect the feature. The
-    strength is `explained`, the share of the feature's variance in common with the outcome.
+    The association is measured by `explained`, the share of the feature's variance in common with
+    the outcome. Either this share is given, and the number of samples needed is printed, or the
+    number of samples is given, and the smallest share that is detected is printed.
+
+    Parameters
+    ----------
+    outcome : "number", "classes" (of which there are `n_classes`) or "survival".
+    n_features : how many features are tested.
+    n_samples, explained : one of them must be None; it is asked for.
+    level : of the test that is to detect the feature.
+    json : whether JSON is printed, instead of a sentence.
     """
     from chanceline.significance.outcomes.planning import plan_outcome
 
@@ -315,7 +323,7 @@ def answer_for_outcome(
             "give either -P (to ask what is seen) or --explained (to ask for the samples needed), "
             "not both."
         )
-    outcome_plan = plan_outcome(
+    plan_of_study = plan_outcome(
         outcome,
         n_features,
         n_samples=n_samples,
@@ -323,7 +331,8 @@ def answer_for_outcome(
         n_classes=n_classes,
         level=level,
     )
-    print_answer(outcome_plan.to_dict(), f"{outcome_plan.summary()} (approximate).", json)
+    sentence = f"{plan_of_study.summary()} (approximate)."
+    print_answer(plan_of_study.to_dict(), sentence, json)
 
 
 class PlanOptions(NamedTuple):
@@ -337,7 +346,7 @@ class PlanOptions(NamedTuple):
     intercept: bool
 
 
-def answer_samples_needed(
+def print_samples_needed(
     n_features: int, n_selected: int, balance: float, options: PlanOptions, json: bool
 ) -> None:
     """Print how many samples make a rule on `n_selected` features convincing.
@@ -368,7 +377,7 @@ def answer_samples_needed(
     print_answer(record, text, json)
 
 
-def theory_size_in_noise(
+def chance_size_by_theory(
     n_samples: int, n_features: int, positives: int | None, options: PlanOptions
 ) -> ChanceSize | None:
     """By theory, how many features the best rule needs to separate labels drawn at random.
@@ -389,14 +398,21 @@ def theory_size_in_noise(
     return None
 
 
-def answer_largest(
+def print_largest_set(
     n_samples: int, n_features: int, positives: int | None, options: PlanOptions, json: bool
 ) -> None:
     """Print the largest set of features that would convince, with noise of this size to compare.
 
     A set convinces if the rigorous bound on its p-value is at most `options.level`. For comparison
-    the theory says how many features would separate random labels. `positives` is the size of one
-    class; it may be None if random labels are drawn by a fair coin.
+    the theory says how many features the best rule needs to separate labels drawn at random, which
+    is called the chance size.
+
+    Parameters
+    ----------
+    n_samples, n_features : the shape of the table.
+    positives : the size of one class; may be None if random labels are drawn by a fair coin.
+    options : level, errors allowed, the null hypothesis, and whether a rule has a threshold.
+    json : whether JSON is printed, instead of text.
     """
     feature_plan = chanceline.largest_convincing(
         n_samples,
@@ -407,16 +423,16 @@ def answer_largest(
         null=options.null,
         intercept=options.intercept,
     )
-    noise_size = theory_size_in_noise(n_samples, n_features, positives, options)
+    chance_size = chance_size_by_theory(n_samples, n_features, positives, options)
     lines = lines_of_largest(feature_plan, n_samples, n_features, options.level)
-    if noise_size is not None:
-        lines.append(f"For comparison: {noise_size.in_words()} (theory, for orientation).")
+    if chance_size is not None:  # None if the theory has no answer
+        lines.append(f"For comparison: {chance_size.in_words()} (theory, for orientation).")
     record = {
         "n_samples": n_samples,
         "n_features": n_features,
         "positives": positives,
         **feature_plan.to_dict(),
-        "chance_size": noise_size,
+        "chance_size": chance_size,  # `print_answer` makes plain data of this result
     }
     print_answer(record, "\n".join(lines), json)
 

@@ -48,12 +48,14 @@ class EffectQuestion(NamedTuple):
     seed: int
 
 
-def answer_planted(question: PlantedQuestion, *, quiet: bool, json: bool) -> None:
-    """Print how many samples it takes to find a true rule among many features.
+def print_samples_to_find_true_rule(question: PlantedQuestion, *, quiet: bool, json: bool) -> None:
+    """Print how many samples it takes to find the features of a true rule among all features.
 
-    The plan has two numbers of samples: from which on the true features do better than any set of
-    unrelated features, and from which on they do better than any other set at all.
+    The labels follow a rule on a few true features, except for a share of wrong labels. Two numbers
+    of samples are printed: from which on the true features do better than any set of unrelated
+    features, and from which on they do better than any other set at all.
     """
+    # The number of true features must be given, and that of samples, which is asked for, must not.
     if question.n_selected is None or question.n_samples is not None:
         raise InputError("--noise goes with -M, the number of true features, and not with -P.")
     with progress_bar("simulated studies", quiet=quiet or json) as progress:
@@ -66,37 +68,46 @@ def answer_planted(question: PlantedQuestion, *, quiet: bool, json: bool) -> Non
             seed=question.seed,
             progress=progress,
         )
-    print_answer(plan.to_dict(), describe_planted(plan), json)
+    print_answer(plan.to_dict(), samples_to_find_true_rule_in_words(plan), json)
 
 
-def describe_planted(plan: PlantedPlan) -> str:
-    """Say in words how many samples it takes to find a true set of features.
+def samples_to_find_true_rule_in_words(plan: PlantedPlan) -> str:
+    """Say in words how many samples it takes to find the true features of a rule among all others.
 
-    `plan.no_unrelated` is the number of samples from which on no set of unrelated features does as
-    well as the true set; `plan.alone` the one from which on no other set at all does, None if it
-    was not simulated.
+    The rule is noisy: a share of the labels is wrong.
     """
+    # From this number of samples on, no set of unrelated features does as well as the true set.
+    n_to_beat_unrelated = plan.no_unrelated
+    # From this number on, no other set at all does; None if it was not simulated.
+    n_to_beat_all = plan.alone
+
     lines = [
         f"A rule on {plan.n_true} of {plan.n_features} features, {plan.noise:.0%} of the labels "
         "wrong:",
-        f"  from {plan.no_unrelated:.0f} samples on no {plan.n_true} unrelated features do as well "
-        f"as the true ones, which make {plan.errors:.1f} errors there",
+        f"  from {n_to_beat_unrelated:.0f} samples on no {plan.n_true} unrelated features do as "
+        f"well as the true ones, which make {plan.errors:.1f} errors there",
         "    (theory, in half of all tables; for independent features)",
     ]
-    if plan.alone is not None:
+    if n_to_beat_all is not None:
         lines += [
-            f"  from {plan.alone:.0f} ± {plan.alone_error:.0f} samples on the true set is the only "
-            "one that does as well",
+            f"  from {n_to_beat_all:.0f} ± {plan.alone_error:.0f} samples on the true set is the "
+            "only one that does as well",
             f"    (simulated, {plan.n_tables} studies with equal weights; in half of them)",
         ]
     return "\n".join(lines)
 
 
-def answer_effect(question: EffectQuestion, *, figure: Path | None, json: bool) -> None:
+def print_power_or_samples(question: EffectQuestion, *, figure: Path | None, json: bool) -> None:
     """Print the power of a study of given size, or the number of samples that a power needs.
 
-    The power is the probability that the test sees an effect in some of the features. With
-    `figure`, a path, the power is also drawn against the number of samples.
+    The power is the probability that the test sees an effect in some of the features.
+
+    Parameters
+    ----------
+    question : the effect, and either the number of samples or the power; the other one is asked
+        for. If neither is given, the number of samples for the power DEFAULT_POWER is.
+    figure : a file in which the power is drawn against the number of samples; None for no figure.
+    json : whether JSON is printed, instead of a sentence.
     """
     if question.samples is not None and question.power is not None:
         raise InputError(
@@ -109,7 +120,7 @@ def answer_effect(question: EffectQuestion, *, figure: Path | None, json: bool) 
 
         curve = power_curve(plan, seed=question.seed)
         write_figure(lambda ax: draw_power_curve(ax, curve, plan), figure)
-    print_answer(plan.to_dict(), describe_effect(plan), json)
+    print_answer(plan.to_dict(), power_in_words(plan), json)
 
 
 def solve_effect(question: EffectQuestion) -> PowerPlan:
@@ -141,7 +152,7 @@ def solve_effect(question: EffectQuestion) -> PowerPlan:
     )
 
 
-def describe_effect(plan: PowerPlan) -> str:
+def power_in_words(plan: PowerPlan) -> str:
     """Say in words with what probability a study sees an effect (its power).
 
     The effect is a distance between the class means, in standard deviations, in some features.

@@ -52,25 +52,38 @@ def options_from_settings(
     """
 
     def decorate(command: Command) -> Command:
-        """Return the command as Typer calls it: ``search(*, transpose: bool, …, seed: int)``."""
-        options = command_options(command, settings_classes, excluded_fields)
+        """Return the command as Typer calls it: ``search(*, transpose: bool, …, seed: int)``.
+
+        The arguments of `options_from_settings` say which parameters of `command` take settings
+        (`settings_classes`), and which fields of settings are no options (`excluded_fields`).
+        """
 
         @wraps(command)
-        def command_with_options(**values: Any) -> None:
+        def command_with_options(**option_values: Any) -> None:
             """Make the settings of the values of their options, and call the command."""
+            settings = {}
             for parameter, settings_class in settings_classes.items():
-                # The values of the fields are taken out of `values`, and the settings put in.
-                values[parameter] = pop_settings(values, settings_class, excluded_fields)
-            command(**values)
+                # This takes the values of the settings' options out of `option_values`.
+                settings[parameter] = pop_settings(option_values, settings_class, excluded_fields)
+            other_values = option_values
+            command(**settings, **other_values)
 
-        # Typer reads the options from these two attributes. After `wraps` they are those of the
-        # original command, which has parameters for settings instead of options.
-        annotations = {option.name: option.annotation for option in options}
-        command_with_options.__annotations__ = annotations
-        command_with_options.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+        options = command_options(command, settings_classes, excluded_fields)
+        declare_parameters(command_with_options, options)
         return command_with_options
 
     return decorate
+
+
+def declare_parameters(function: Command, parameters: list[inspect.Parameter]) -> None:
+    """Make `inspect.signature` and annotations show these parameters for a function.
+
+    Typer reads the options of a command there. This must come after `functools.wraps`, which makes
+    them those of the wrapped function.
+    """
+    annotations = {parameter.name: parameter.annotation for parameter in parameters}
+    function.__annotations__ = annotations
+    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
 
 
 def command_options(

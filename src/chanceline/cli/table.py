@@ -109,6 +109,9 @@ def run_test(
 
     Example: [bold]chanceline test --example noise[/bold]
     """  # noqa: E501 (the help shows these lines as they are)
+    # The decorator `options_from_settings` makes one option of each field of `TableSettings` and
+    # `TestSettings`, and calls this function with the settings made of their values. Fields without
+    # an option keep their defaults, but `n_jobs`, which is set from `jobs`.
     from chanceline._cluster import cluster
     from chanceline.significance import judge
     from chanceline.tables.outcome_table import OutcomeNames, OutcomeTable

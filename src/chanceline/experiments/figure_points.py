@@ -77,12 +77,10 @@ def stored_points(
     wanted_ids = {task.id for name in sweeps for task in load_sweep(name).tasks}
     records = [record for record in Store(store).records() if record.task.id in wanted_ids]
 
-    if not records:
-        points = pd.DataFrame()
-    elif wanted_figure is ScalingFigure.ENTROPY:
-        points = _entropy_points_of(frame(records))
-    else:
-        points = capacity_points(frame(records))
+    points = pd.DataFrame()
+    if records:
+        results = frame(records)  # a table with one row for each record
+        points = _points_of_results(wanted_figure, results)
     if points.empty:
         raise InputError(
             f"{store} has too few results of {' and '.join(sweeps)} to draw; run more of it first"
@@ -90,14 +88,20 @@ def stored_points(
     return points
 
 
-def _entropy_points_of(results: pd.DataFrame) -> pd.DataFrame:
-    """Entropy points from a table of results of several kinds, some of which may be missing."""
-    by_kind = dict(iter(results.groupby("kind")))
+def _points_of_results(figure: ScalingFigure, results: pd.DataFrame) -> pd.DataFrame:
+    """The points of a figure, from a table with the results of its tasks.
+
+    The figure of the entropy has tasks of several kinds, some of which may be missing in the table.
+    All other figures have tasks of one kind, the search for a smallest support.
+    """
+    if figure is not ScalingFigure.ENTROPY:
+        return capacity_points(results)
+    results_by_kind = dict(iter(results.groupby("kind")))
     return entropy_points(
-        counts=by_kind.get("count"),
-        curves=by_kind.get("log-count"),
+        counts=results_by_kind.get("count"),
+        curves=results_by_kind.get("log-count"),
         loads=CURVE_LOADS,
-        shares=by_kind.get("share"),
+        shares=results_by_kind.get("share"),
     )
 
 

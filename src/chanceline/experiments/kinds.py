@@ -182,9 +182,18 @@ def log_count(  # noqa: PLR0913
 ) -> dict[str, Any]:
     """Estimate by Monte Carlo how many supports separate more and more patterns of a problem.
 
-    A support is a set of M = ρN of the N = `n` variables. Z_p is the number of supports that
-    separate the first p patterns; it is estimated for p = 2M, 2M + `rung`, … up to αN. Every p has
-    a random walk over its supports. Each of the `sweeps` takes `steps` steps of every walk.
+    A support is a set of M = ρN of the N variables. Z_p is the number of supports that separate the
+    first p patterns; it is estimated for p = 2M, 2M + `rung`, … up to αN. Every p has a random walk
+    over its supports.
+
+    Parameters
+    ----------
+    seed : of the walks.
+    n, rho, alpha : N; ρ, the share of the variables in a support; and α, patterns per variable.
+    inputs, trial : the kind of inputs, "binary" (±1) or "sphere", and the number of the problem.
+    sweeps : how many times all walks move and the estimate is updated.
+    steps : how many steps every walk takes in one sweep.
+    rung : the number of patterns from one p to the next.
 
     Returns
     -------
@@ -194,13 +203,25 @@ def log_count(  # noqa: PLR0913
     log_counts, errors : lists of ln Z_p and of their standard errors (None for NaN), one entry for
         each p. The lists end at the last p for which a support was found, and may be empty.
     """
-    n_patterns = whole(alpha * n, "alpha·n")
-    m = whole(rho * n, "rho·n")
-    X, y = draw_problem(n, n_patterns, inputs=inputs, trial=trial)
-    curve = sample_counts(X, y, m, sweeps=sweeps, steps=steps, spacing=rung, seed=seed)
+    # The parameters are called as in the tasks that are stored. Here they get clearer names.
+    n_variables = n
+    patterns_between_points = rung
+    n_patterns = whole(alpha * n_variables, "alpha·n")
+    support_size = whole(rho * n_variables, "rho·n")
+
+    X, y = draw_problem(n_variables, n_patterns, inputs=inputs, trial=trial)
+    curve = sample_counts(
+        X,
+        y,
+        support_size,
+        sweeps=sweeps,
+        steps=steps,
+        spacing=patterns_between_points,
+        seed=seed,
+    )
     return {
-        "m": m,
-        "first": 2 * m,
+        "m": support_size,
+        "first": 2 * support_size,
         # `plain` makes lists of numbers, with None for NaN.
         "log_counts": plain(curve.log_counts.round(LOG_DECIMALS)),
         "errors": plain(curve.errors.round(LOG_DECIMALS)),

@@ -108,31 +108,37 @@ def _measure_entropy(
 ) -> dict[str, Any]:
     """Columns of one point: its typical entropy ln Z / N, and the first moment to compare it with.
 
-    Z is the number of supports that separate a problem; the first moment is ln E[Z] / N.
+    Z is the number of supports (sets of ρN of the N variables) that separate the αN patterns of a
+    problem. The typical ln Z is the median over problems; the first moment is ln E[Z] / N.
 
     Parameters
     ----------
-    point : inputs, rho, alpha, n and source.
+    point : what the problems have in common: inputs (the kind of the random inputs), rho (ρ), alpha
+        (α), n (N) and source (how supports were counted).
     log_counts : ln Z of every problem at this point, −∞ where Z = 0.
-    hits_and_draws : (inputs, patterns, m) → numbers of separable problems and of all, or None.
+    hits_and_draws : how many random problems were separable (column hits) of how many drawn (column
+        draws), for each (inputs, number of patterns, number of variables), the index; None if this
+        was not measured.
     """
-    n = point["n"]
-    median = median_estimate(log_counts)
-    moment = _first_moment_estimate(
-        n,
-        patterns=round(point["alpha"] * n),
-        m=round(point["rho"] * n),
+    n_variables = point["n"]
+    median_log_count = median_estimate(log_counts)
+    first_moment = _first_moment_estimate(
+        n_variables,
+        patterns=round(point["alpha"] * n_variables),
+        m=round(point["rho"] * n_variables),
         inputs=point["inputs"],
         hits_and_draws=hits_and_draws,
     )
+    share_without_support = float(np.mean(np.isneginf(log_counts)))
+    entropy = median_log_count.value / n_variables
     return {
         "problems": len(log_counts),
-        "empty": float(np.mean(np.isneginf(log_counts))),
-        "entropy": median.value / n,
-        "error": median.error / n,
-        "first_moment": moment.value,
-        "first_moment_error": moment.error,
-        "difference": median.value / n - moment.value,
+        "empty": share_without_support,
+        "entropy": entropy,
+        "error": median_log_count.error / n_variables,
+        "first_moment": first_moment.value,
+        "first_moment_error": first_moment.error,
+        "difference": entropy - first_moment.value,
     }
 
 

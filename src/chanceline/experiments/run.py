@@ -98,15 +98,23 @@ def iter_run(
 
     open_tasks = _OpenTasks(task for task in tasks if task.id not in finished)
 
-    def begin() -> Any:
-        """Start workers on all tasks without a record; called again when a worker was lost."""
+    def start_open_tasks(_n_batches_done: int) -> Any:
+        """Start workers on batches of the tasks that are still open.
+
+        The number of batches done is not needed: the batches come in any order, and `open_tasks`
+        knows which tasks are still open.
+        """
         batches = open_tasks.batches(batch)
         return _parallel.start_calls(execute, batches, common=(), n_jobs=n_jobs, ordered=False)
 
-    with closing(_parallel.results_despite_lost_workers(begin)) as batch_results:
+    # `results_despite_lost_workers` calls `start_open_tasks`, and again after the loss of a worker.
+    # Every result is a `BatchResult`: the records of a batch, and the error that stopped it.
+    results = _parallel.results_despite_lost_workers(start_open_tasks)
+    with closing(results) as batch_results:
         for records, failure in batch_results:
             if failure is not None:
-                # Workers get no further batches. The loop goes on with the batches they have.
+                # Workers get no further batches. The loop goes on with the batches they have, and
+                # the error is raised after it.
                 open_tasks.stop(failure)
 
             # Save the records before they are yielded: the caller may stop after any of them.

@@ -49,7 +49,9 @@ def enter_support(hinge: Any, support: NDArray) -> None:
     The workspace `hinge` holds the columns of a problem, and a linear fit on some of them, which
     are its support. This changes the state of the workspace in place: the support, its weights and
     its size `n_used`; and `position`, which holds for every column of the problem its place in the
-    support, or NONE. It does the same as `set_support`, for use inside kernels.
+    support, or NONE. It does the same as `set_support`, for use inside kernels. Single numbers of
+    the state (`n_used`, `flips_since_rebuild`) are arrays of one entry, so that kernels can change
+    them.
     """
     used_support = hinge.state.support
     weights = hinge.state.weights
@@ -64,8 +66,9 @@ def enter_support(hinge: Any, support: NDArray) -> None:
         used_support[i] = support[i]
         position[support[i]] = i
         weights[i] = 0.0
-    # Fits update an inverse matrix, and compute it anew after REBUILD_AFTER updates. A count beyond
-    # that limit makes the next fit do so, because the present inverse belongs to another support.
+    # A fit updates an inverse matrix, and counts the updates since it was last computed anew. The
+    # present inverse belongs to another support. A count above the limit REBUILD_AFTER makes the
+    # next fit compute the inverse anew.
     flips_since_rebuild[0] = REBUILD_AFTER + 1
 
 
@@ -73,15 +76,19 @@ def enter_support(hinge: Any, support: NDArray) -> None:
 def support_separates(hinge: Any, support: NDArray) -> bool:
     """Whether a linear rule on some columns of a problem classifies all its patterns correctly.
 
+    The rule is found by minimising the squared hinge loss.
+
     Parameters
     ----------
-    hinge : a workspace that holds the columns of the problem; its support and fit are changed.
+    hinge : a workspace for such fits, which holds the columns of the problem. Its support, weights
+        and margins are overwritten: afterwards they are those of this fit.
     support : (m,) indices of the columns to use.
     """
     # The fit starts at zero weights. Starting from those of a similar support takes twice as long.
     enter_support(hinge, support)
-    # Fit the support as it is, without a change of columns. `refit` returns whether all patterns
-    # but at most `max_errors` have a positive margin.
+    # Fit the support as it is: no column is added or dropped. `refit` returns whether at most
+    # `max_errors` patterns lack a positive margin; here none may, so it returns whether the rule
+    # classifies all of them correctly.
     return refit(
         hinge,
         add=NONE,
@@ -154,41 +161,48 @@ class _Rung:
 
 
 class _Ladder:
-    """Rungs from p₀ = 2m patterns up to all of them, or as far as supports are found.
+    """Random walks over the supports that separate more and more patterns: one rung for each walk.
 
-    Parameters
-    ----------
-    rows : (P, N) the patterns y·x.
-    m : size of the supports.
-    spacing : patterns from one point of the curve to the next.
-    steps : swaps tried on a rung when its walk moves.
-    seed : of the random numbers.
+    A rung stands for a number of patterns, and has a support (a set of columns) that separates
+    them, which changes as the walk moves. The rungs go from 2m patterns up to all of them, or as
+    far as supports are found; m is the number of columns in a support.
     """
 
-    def __init__(self, rows: NDArray[np.float64], m: int, spacing: int, steps: int, seed: int):
-        """Build the ladder upwards from its lowest rung, `spacing` patterns at a time.
-
-        A rung stands for a number of patterns, and has a set of columns (a support) that separates
-        them. The ladder ends where no such support is found, and may have no rungs at all.
+    def __init__(
+        self,
+        rows: NDArray[np.float64],
+        support_size: int,
+        spacing: int,
+        swaps_per_move: int,
+        seed: int,
+    ):
+        """Make all rungs, `self.rungs`, from the lowest to the highest.
 
         Parameters
         ----------
         rows : (P, N) the patterns times their labels.
-        m : the number of columns in a support.
-        spacing : the number of patterns added at a time.
-        steps : the number of swaps of a column that are tried when a rung changes its support.
+        support_size : m, the number of columns in a support.
+        spacing : the number of patterns from one rung to the next.
+        swaps_per_move : how many swaps of a column are tried when a walk moves.
         seed : of the random numbers.
         """
         self.rows = rows
-        self.m = m
-        self.steps = steps
+        self.support_size = support_size
+        self.swaps_per_move = swaps_per_move
         # The generator is splitmix64, which takes any number as its state.
         self.random = np.array([seed], dtype=np.uint64)
-        self.rungs: list[_Rung] = []  # from the lowest to the highest
+        self.rungs: list[_Rung] = []
+        self._build_rungs(spacing)
 
+    def _build_rungs(self, spacing: int) -> None:
+        """Append the rungs to `self.rungs`, `spacing` patterns at a time.
+
+        This ends at the last number of patterns for which a support is found that separates them.
+        If there is none even for the lowest rung, `self.rungs` stays empty.
+        """
         # The lowest rung has 2m patterns, which about half of all supports separate.
-        n_patterns = len(rows)
-        n_lowest = min(2 * m, n_patterns)
+        n_patterns = len(self.rows)
+        n_lowest = min(2 * self.support_size, n_patterns)
         lowest_rung = self._lowest_rung(n_lowest)
         if lowest_rung is None:
             return
@@ -210,7 +224,7 @@ class _Ladder:
             n_patterns=n_patterns,
             theta=1.0,
             # Rungs further up may ask less of their new patterns (softened). Here none is new.
-            hinge=self._softened(n_old=n_patterns, n_new=n_patterns, theta=1.0),
+            hinge=self._softened_workspace(n_old=n_patterns, n_new=n_patterns, theta=1.0),
             column_order=np.arange(n_columns),
         )
         # `_draw` shuffles `column_order`: its first m columns are the support that was drawn last.
@@ -219,7 +233,7 @@ class _Ladder:
             return None
         return rung
 
-    def _softened(self, n_old: int, n_new: int, theta: float) -> Hinge:
+    def _softened_workspace(self, n_old: int, n_new: int, theta: float) -> Hinge:
         """A workspace for the first `n_old` patterns, and those up to `n_new` softened by θ.
 
         A new pattern a becomes θa + (1 − θ)c, c the sum of the old ones over √n_old. What separates
@@ -228,82 +242,88 @@ class _Ladder:
         rows = self.rows[:n_new].copy()
         centre = rows[:n_old].sum(axis=0) / np.sqrt(n_old)
         rows[n_old:] = theta * rows[n_old:] + (1 - theta) * centre
-        return make_hinge(np.ascontiguousarray(rows.T), self.m, ridge=SAMPLING_RIDGE)
+        columns = np.ascontiguousarray(rows.T)
+        return make_hinge(columns, self.support_size, ridge=SAMPLING_RIDGE)
 
     def _add_rungs(self, n_old: int, n_new: int) -> bool:
         """Append rungs to the ladder from `n_old` patterns up to `n_new`.
 
         Often few of the supports that separate `n_old` patterns also separate `n_new`. Then there
-        are rungs in between, on which the new patterns are softened: θ = 0 asks nothing of the new
-        patterns, θ = 1 all, and θ rises from rung to rung.
+        are rungs in between, which ask only a part θ of the new patterns ("softened"): θ = 0 asks
+        nothing of them, θ = 1 that they are separated, and θ rises from rung to rung.
 
         Returns whether the rung of `n_new` patterns (θ = 1) was reached. If not, hardly any support
         separates these.
         """
-        theta = 0.0
+        theta_below = 0.0  # of the last rung that was appended here
         for _ in range(MAX_RUNGS_BETWEEN):
-            # Let the top rung's walk visit supports. Each is the first m columns of an order.
-            top = self.rungs[-1]
+            # Let the walk of the top rung visit supports. A support is given by an order of all
+            # columns, of which the first m are in it; `_move` changes the order in place.
+            top_rung = self.rungs[-1]
             explored_orders = []
             for _ in range(EXPLORED_SUPPORTS):
-                self._move(top)
-                explored_orders.append(top.column_order.copy())
+                self._move(top_rung)
+                explored_orders.append(top_rung.column_order.copy())
 
             # Place the next rung where enough of these supports separate its patterns.
-            rung = self._next_rung(explored_orders, n_old, n_new, theta)
+            rung = self._find_next_rung(explored_orders, n_old, n_new, theta_below)
             if rung is None:
                 return False
             self.rungs.append(rung)
-            theta = rung.theta
-            if theta == 1.0:
+            theta_below = rung.theta
+            if theta_below == 1.0:
                 return True
         return False
 
-    def _next_rung(
-        self, explored_orders: list[NDArray[np.int64]], n_old: int, n_new: int, theta: float
+    def _find_next_rung(
+        self, explored_orders: list[NDArray[np.int64]], n_old: int, n_new: int, theta_below: float
     ) -> _Rung | None:
         """The next rung: that of the largest θ at which enough explored supports still separate.
 
         θ says how much is asked of the new patterns, from nothing (0) to all (1): the larger it is,
-        the fewer supports separate. θ = 1 is tried first; then θ is found by bisection.
+        the fewer supports separate. θ = 1 is tried first; if too few supports separate there, the
+        largest θ is found by bisection between θ of the rung below and 1.
 
         Parameters
         ----------
         explored_orders : permutations of the columns, (N,) each. The first m columns of each are a
             support from the rung below.
         n_old, n_new : the patterns from n_old to n_new are the new ones.
-        theta : θ of the rung below.
+        theta_below : θ of the rung below.
 
         Returns
         -------
         The rung, or None if too few supports separate at every θ that was tried.
         """
-        low = theta
-        high = 1.0
-        trial_theta = 1.0
+        n_required = SHARE_ON_NEXT_RUNG * len(explored_orders)
+        largest_good_theta = theta_below  # enough supports separate here
+        smallest_bad_theta = 1.0  # too few do here; θ = 1 itself is tried first
+        theta = 1.0
         best_rung = None
         for _ in range(BISECTIONS):
             # Find the explored supports that separate the patterns at this θ.
-            hinge = self._softened(n_old, n_new, trial_theta)
+            workspace = self._softened_workspace(n_old, n_new, theta)
             separating_orders = []
             for order in explored_orders:
-                if support_separates(hinge, order[: self.m]):
+                support = order[: self.support_size]
+                if support_separates(workspace, support):
                     separating_orders.append(order)
 
-            # If there are enough of them, try a larger θ, else a smaller one.
-            if len(separating_orders) >= SHARE_ON_NEXT_RUNG * len(explored_orders):
-                low = trial_theta
-                # The new rung's walk may start at any of them. The last is the least correlated
-                # with the rung below's start.
-                start = separating_orders[-1].copy()
+            if len(separating_orders) >= n_required:
+                largest_good_theta = theta
+                # The walk of the new rung may start at any of these supports. The last one is
+                # furthest from where the walk of the rung below started.
                 best_rung = _Rung(
-                    n_patterns=n_new, theta=trial_theta, hinge=hinge, column_order=start
+                    n_patterns=n_new,
+                    theta=theta,
+                    hinge=workspace,
+                    column_order=separating_orders[-1].copy(),
                 )
-                if trial_theta == 1.0:
+                if theta == 1.0:
                     break
             else:
-                high = trial_theta
-            trial_theta = 0.5 * (low + high)
+                smallest_bad_theta = theta
+            theta = 0.5 * (largest_good_theta + smallest_bad_theta)
         return best_rung
 
     def _draw(self, rung: _Rung, max_draws: int) -> int:
@@ -312,7 +332,11 @@ class _Ladder:
         Returns how many were drawn, or 0 if none of them separates.
         """
         n_draws = draw_support(
-            rung.hinge, rung.column_order, m=self.m, max_draws=max_draws, random=self.random
+            rung.hinge,
+            rung.column_order,
+            m=self.support_size,
+            max_draws=max_draws,
+            random=self.random,
         )
         return int(n_draws)
 
@@ -323,7 +347,13 @@ class _Ladder:
         """
         if rung is self.rungs[0]:
             return self._draw(rung, MAX_DRAWS)
-        walk_by_swaps(rung.hinge, rung.column_order, m=self.m, steps=self.steps, random=self.random)
+        walk_by_swaps(
+            rung.hinge,
+            rung.column_order,
+            m=self.support_size,
+            steps=self.swaps_per_move,
+            random=self.random,
+        )
         return 1
 
     def sweep(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -335,7 +365,7 @@ class _Ladder:
         tried = np.array([self._move(rung) for rung in self.rungs], dtype=float)
         separated = np.ones(len(self.rungs))
         for place, (below, above) in enumerate(itertools.pairwise(self.rungs), 1):
-            if support_separates(above.hinge, below.column_order[: self.m]):
+            if support_separates(above.hinge, below.column_order[: self.support_size]):
                 below.column_order, above.column_order = above.column_order, below.column_order
             else:
                 separated[place] = 0
@@ -374,15 +404,19 @@ def sample_counts(  # noqa: PLR0913
     """Estimate ln Z_p by Monte Carlo; Z_p is the number of supports that separate p patterns.
 
     A support is a set of m of the N variables. The patterns are the first p rows, and p takes the
-    values 2m, 2m + spacing, … up to the number of rows. Each p is a rung of a ladder, on which a
-    random walk visits the supports that separate these patterns. The share of a rung is the share
-    of the supports of the rung below that separate its patterns, too; for the lowest rung it is the
-    share of all C(N, m) supports. Then
+    values 2m, 2m + spacing, … up to the number of rows.
+
+    Fewer and fewer supports separate as p grows, so Z_p is estimated step by step. For each p there
+    is a random walk over the supports that separate the first p patterns, called a rung; all rungs
+    are the ladder. The share of a rung is that part of the supports on the rung below which also
+    separates the patterns of this rung (on the lowest rung: that part of all C(N, m) supports).
+    The product of C(N, m) and of all shares up to p is Z_p:
 
         ln Z_p = ln C(N, m) + Σ over rungs up to p of ln(share).
 
-    Where the share would be small, there are further rungs in between ("softened"), on which the
-    new patterns need to be separated only in part.
+    A small share could not be measured well. There the ladder has further rungs between two p,
+    which ask that the new patterns are separated only in part ("softened"). Their shares are terms
+    of the sum, but they are no points of the curve that is returned.
 
     Parameters
     ----------
@@ -409,8 +443,8 @@ def sample_counts(  # noqa: PLR0913
         raise InputError(f"the number of sweeps is {sweeps}; it must be at least {ERROR_BLOCKS}")
 
     # The first sweeps only let the walks forget where they started.
-    signed_rows = X * y[:, None]
-    ladder = _Ladder(signed_rows, m, spacing=spacing, steps=steps, seed=seed)
+    labelled_rows = X * y[:, None]
+    ladder = _Ladder(labelled_rows, m, spacing=spacing, swaps_per_move=steps, seed=seed)
     for _ in range(sweeps // 5):
         ladder.sweep()
 

@@ -158,7 +158,7 @@ class Store(AbstractContextManager["Store"]):
         """Read all records. Nothing stays open."""
         self._cleanup = ExitStack()
         with closing(self._connect()) as self._connection:
-            self._records = {record.task.id: record for record in self._read()}
+            self._records = {record.task.id: record for record in self._read_or_create()}
 
     def _open_to_write(self) -> None:
         """Lock the store, read all records, and stay open until `close` runs the clean-up."""
@@ -166,7 +166,7 @@ class Store(AbstractContextManager["Store"]):
             self._lock(cleanup)
             self._connection = self._connect()
             cleanup.enter_context(closing(self._connection))
-            self._records = {record.task.id: record for record in self._read()}
+            self._records = {record.task.id: record for record in self._read_or_create()}
             self._prepare_for_batches(cleanup)
             # Had anything failed, all would be closed here. From now on it is for `close` to do.
             self._cleanup = cleanup.pop_all()
@@ -291,11 +291,12 @@ class Store(AbstractContextManager["Store"]):
         write_bytes(target, content)
         return len(table)
 
-    def _read(self) -> list[Record]:
+    def _read_or_create(self) -> list[Record]:
         """Read all records of the file; raise InputError if it is not an undamaged store.
 
         If the store is opened for writing, this also makes an empty file a store, and marks one of
-        an older schema as one of the present schema.
+        an older schema as one of the present schema. If it is opened for reading, the file stays as
+        it is, and an empty file is refused like any other that is no store.
         """
         # The two numbers in the header of an SQLite file that programs can set; 0 if they did not.
         application_id = self._ask("PRAGMA application_id")
@@ -305,21 +306,27 @@ class Store(AbstractContextManager["Store"]):
         is_unmarked = application_id == 0 and schema_version == 0
         is_empty = is_unmarked and self._ask("SELECT count(*) FROM sqlite_master") == 0
         if is_empty and self._write:
-            self._mark_as_ours(CREATE_TABLE)
+            self._mark_as_store(create_table=True)
             return []
 
+        # Read a file that is a store already.
         self._check_file(application_id, schema_version)
         records = self._read_rows()
+
+        # Older schemas have the same rows, so only the mark in the header is renewed.
         if self._write and schema_version != SCHEMA:
-            self._mark_as_ours()  # no row has to be changed: the older schema has the same rows
+            self._mark_as_store(create_table=False)
         return records
 
-    def _mark_as_ours(self, *statements: str) -> None:
-        """Mark the file as ours and of the present schema, after executing these statements."""
+    def _mark_as_store(self, *, create_table: bool) -> None:
+        """Mark the file, in its header, as a store of the present schema.
+
+        With `create_table`, the empty table of results is made in the same transaction.
+        """
         with self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
-            for statement in statements:
-                self._connection.execute(statement)
+            if create_table:
+                self._connection.execute(CREATE_TABLE)
             self._connection.execute(f"PRAGMA application_id = {APPLICATION}")
             self._connection.execute(f"PRAGMA user_version = {SCHEMA}")
 

@@ -142,7 +142,9 @@ def draw_figure(figure_name: str, points: pd.DataFrame) -> tuple[Figure, pd.Data
         limits = capacity_limits(points)
     curve = capacity_curve(evenly_spaced(99)).to_frame()  # theory at 99 densities
     figure = Figure(figsize=(7.4, 5.6), layout="constrained")
-    draw_smallest(figure.subplots(), points=points, curve=curve, title=title, limits=limits)
+    draw_smallest_densities(
+        figure.subplots(), points=points, theory=curve, title=title, extrapolated=limits
+    )
     return figure, points
 
 
@@ -150,8 +152,10 @@ def _entropy_figure(points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     """Draw how many supports (sets of variables) separate, and give the table of limits N → ∞.
 
     There is a column of two panels for each density ρ. The upper one shows the limits of the
-    entropy ln(supports)/N against the load α; the lower one shows how the entropy is extrapolated
-    to N → ∞, for one kind of inputs: those on the sphere, if there are such.
+    entropy ln(supports)/N against the load α. The lower one shows how the entropy is extrapolated
+    to N → ∞, for one kind of inputs: those on the sphere, if there are such. What is extrapolated
+    is the difference of the entropy from the first moment, ln(mean number of supports)/N, because
+    it is small and smooth in N.
 
     Parameters
     ----------
@@ -174,8 +178,8 @@ def _entropy_figure(points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
         draw_entropy_limits(upper, limits=limits, curve=theory_curve, rho=rho)
 
         points_at_rho = shown_points[shown_points["rho"] == rho]
-        limits_in_theory = _entropy_differences(points_at_rho, rho)
-        draw_extrapolations(lower, points_at_rho, limits_in_theory)
+        differences_in_theory = _entropy_minus_first_moment(points_at_rho, rho)  # at N → ∞
+        draw_extrapolations(lower, points_at_rho, differences_in_theory)
         lower.set(
             ylabel=r"(typical $\ln Z$ − $\ln$ E$Z$)$/N$",
             title=rf"{INPUT_STYLES[shown_inputs].label}, $\rho={rho:g}$",
@@ -190,7 +194,7 @@ def _symmetric_entropies(rho: float, largest_load: float) -> pd.DataFrame:
     return pd.DataFrame({"alpha": loads, "rs": entropies})
 
 
-def _entropy_differences(points: pd.DataFrame, rho: float) -> dict[float, float]:
+def _entropy_minus_first_moment(points: pd.DataFrame, rho: float) -> dict[float, float]:
     """Load → Σ less the exponent of the first moment, in theory, at the loads of the points."""
     differences = {}
     for alpha in loads_of(points):
@@ -226,15 +230,15 @@ def _capacity_figure(points: pd.DataFrame) -> tuple[Figure, pd.DataFrame]:
     upper_axes = upper_half.subplots(1, len(input_kinds), squeeze=False)[0]
     for ax, inputs in zip(upper_axes, input_kinds, strict=True):
         points_of_kind = points_of_large_size[points_of_large_size["inputs"] == inputs]
-        limits_in_theory = _density_differences(points_of_kind)
-        draw_extrapolations(ax, points_of_kind, limits_in_theory)
+        differences_in_theory = _density_minus_first_moment(points_of_kind)
+        draw_extrapolations(ax, points_of_kind, differences_in_theory)
         ax.set(ylabel="(smallest $K$ − first-moment $K$)$/N$", title=INPUT_STYLES[inputs].label)
 
     draw_capacity_limits(lower_half.subplots(), limits)
     return picture, limits
 
 
-def _density_differences(points: pd.DataFrame) -> dict[float, float]:
+def _density_minus_first_moment(points: pd.DataFrame) -> dict[float, float]:
     """Load → ρ_VS less the density of the first moment, in theory, at the loads of the points."""
     differences = {}
     for alpha in loads_of(points):
@@ -247,12 +251,12 @@ def loads_of(points: pd.DataFrame) -> list[float]:
     return [float(alpha) for alpha in points["alpha"].unique()]
 
 
-def draw_smallest(
+def draw_smallest_densities(
     ax: Any,
     points: pd.DataFrame,
-    curve: pd.DataFrame,
+    theory: pd.DataFrame,
     title: str,
-    limits: pd.DataFrame | None = None,
+    extrapolated: pd.DataFrame | None = None,
 ) -> None:
     """Draw the paper's capacity figure: the load α = P/N against the density ρ = K/N.
 
@@ -262,25 +266,27 @@ def draw_smallest(
     Parameters
     ----------
     ax : matplotlib axes.
-    points : means over random problems: columns n (the number N), load, density and error. With
-        a further column shipped, points that come with the package are drawn hollow.
-    curve : theory: columns rho, alpha_vs and cover_gardner, the loads up to which the best choice
-        and a typical choice of variables separate.
+    points : means over random problems, one row each: columns n (the number N), load (α), density
+        (ρ) and error (of the density). If there is a further column shipped, its true rows come
+        with the package and are drawn hollow.
+    theory : loads against the density rho: up to the load alpha_vs the best choice of variables
+        separates, up to the load cover_gardner (2ρ) a typical choice.
     title : of the figure.
-    limits : points extrapolated to N → ∞: columns alpha, searched (a density) and searched_error.
+    extrapolated : limits N → ∞ of the points: columns alpha (the load), searched (the density that
+        the search reaches) and searched_error. None if there are none to draw.
     """
-    _draw_capacity_curves(ax, curve)
+    _draw_capacity_curves(ax, theory)
     if "shipped" in points:
         is_shipped = points["shipped"].astype(bool)
         _draw_sizes(ax, points[is_shipped], remark=", shipped", filled=False)
         _draw_sizes(ax, points[~is_shipped], remark=", run here")
     else:
         _draw_sizes(ax, points)
-    if limits is not None and len(limits):
+    if extrapolated is not None and len(extrapolated):
         ax.errorbar(
-            limits["searched"],
-            limits["alpha"],
-            xerr=limits["searched_error"],
+            extrapolated["searched"],
+            extrapolated["alpha"],
+            xerr=extrapolated["searched_error"],
             color="black",
             marker="x",
             label=r"$N\to\infty$, extrapolated",

@@ -298,7 +298,7 @@ def draw_transition(ax: Any, table: pd.DataFrame, jump_density: float) -> None:
 
     At small densities ρ supports fall into groups at one load (α_d), and symmetry breaks by a jump
     at a larger one (α_K). Both are drawn against ρ, divided by the load where replica symmetry
-    becomes unstable.
+    becomes unstable, which is called the replicon line and lies at height 1.
 
     Parameters
     ----------
@@ -307,13 +307,15 @@ def draw_transition(ax: Any, table: pd.DataFrame, jump_density: float) -> None:
         symmetry breaks continuously.
     jump_density : the density above which symmetry breaks continuously.
     """
-    jumps = table.dropna(subset=["static_alpha"])
-    rho = jumps["rho"]
+    rows_with_jump = table.dropna(subset=["static_alpha"])
+    rho = rows_with_jump["rho"]
     dynamic_label = r"$\alpha_d$, supports fall into groups"
     static_label = r"$\alpha_K$, symmetry breaks by a jump"
+
+    # "breaks", "rsb" and "rs" are names of colours in the palette of all figures.
     ax.axhline(1.0, color=COLOURS["breaks"], label="replica symmetry becomes unstable")
-    _draw_line(ax, rho, jumps["static_alpha"], static_label, colour="rsb")
-    _draw_line(ax, rho, jumps["dynamic_alpha"], dynamic_label, colour="rs", style="--")
+    _draw_line(ax, rho, rows_with_jump["static_alpha"], static_label, colour="rsb")
+    _draw_line(ax, rho, rows_with_jump["dynamic_alpha"], dynamic_label, colour="rs", style="--")
     ax.axvline(jump_density, color="0.6", linewidth=0.9, linestyle=":")
     _label(
         ax,

@@ -60,7 +60,7 @@ def sets_page(result: SetTests, data: Dataset | OutcomeTable | None = None) -> P
         template="sets.html",
         title=f"Which sets of features? {table_name}",
         record=record,
-        values=sets_values(result),
+        values=template_values(result),
         provenance=provenance,
         references=(PAPER, WESTFALL_YOUNG),
     )
@@ -71,15 +71,16 @@ def sets_methods_paragraph(result: SetTests) -> str:
     return plain_paragraph("sets_methods.html", {"result": result})
 
 
-def sets_values(result: SetTests) -> dict[str, object]:
-    """The values of the template's variables: name → value."""
+def template_values(result: SetTests) -> dict[str, object]:
+    """The values of the variables in the template of the page, "sets.html": name → value."""
     first_sentence, *further_sentences = first_sentences(result)
-    colour = "unclear"
+    # The colour of the verdict, by its name in the palette of the page: whether any set convinces.
+    colour_name = "unclear"
     if result.convincing:
-        colour = "structure"
+        colour_name = "structure"
     return {
         "result": result,
-        "colour": colour,
+        "colour": colour_name,
         "first_sentence": first_sentence,
         "further_sentences": further_sentences,
         "sets_figure": draw_for_page(

@@ -95,12 +95,15 @@ def write_test_report(
 def separation_page(result: SeparationTest, data: Dataset | None = None) -> Page:
     """The page with the test of two classes, before it is written.
 
-    If `data`, the table tested, is given, the page names its file and holds a hash of its numbers
-    and labels.
+    Parameters
+    ----------
+    result : of the test.
+    data : the table tested. If it is given, the page names its file and holds a hash of its numbers
+        and labels.
     """
     table_name = f"{result.n_samples} samples × {result.n_features} features"
-    record = result.to_dict()
-    provenance: dict[str, object] = {
+    record = result.to_dict()  # the whole result, which the page shows as JSON at its end
+    provenance: dict[str, object] = {  # what is needed to repeat the test
         "seed": result.settings.seed,
         "settings": changed_settings(result) or "the defaults",
     }
@@ -119,7 +122,7 @@ def separation_page(result: SeparationTest, data: Dataset | None = None) -> Page
         template="test.html",
         title=f"Structure or chance? {table_name}",
         record=record,
-        values=page_values(result, data),
+        values=values_of_page_template(result, data),  # what the text, tables and figures show
         provenance=provenance,
         references=tuple(references),
     )
@@ -127,21 +130,22 @@ def separation_page(result: SeparationTest, data: Dataset | None = None) -> Page
 
 def methods_paragraph(result: SeparationTest) -> str:
     """The paragraph of methods of the page as plain text, to paste into a paper."""
-    return plain_paragraph("test_methods.html", methods_values(result))
+    return plain_paragraph("test_methods.html", values_of_methods_template(result))
 
 
-def methods_values(result: SeparationTest) -> dict[str, object]:
+def values_of_methods_template(result: SeparationTest) -> dict[str, object]:
     """The values of the variables in the template of the methods paragraph: name → value."""
-    # Whether shuffled labels were compared by how well 1, 2, … features fit them (the front). If
-    # not, they were compared by the result of a search, or there were no shuffles.
-    shuffled_by_front = False
+    # Whether the p-value of the shuffles compares stepwise paths: how well 1, 2, … features fit the
+    # observed and the shuffled labels. If not, it compares results of a search, or there were no
+    # shuffles. The template describes these cases in different words.
+    shuffles_compare_paths = False
     if result.permutation is not None:
-        shuffled_by_front = result.permutation.statistic == StatisticKind.PATH
+        shuffles_compare_paths = result.permutation.statistic == StatisticKind.PATH
     return {
         "result": result,
         "preparations": result.checks(Severity.PREPARED),
         "stage_sentence": stage_sentence(result),
-        "shuffled_by_front": shuffled_by_front,
+        "shuffles_compare_paths": shuffles_compare_paths,
     }
 
 
@@ -166,20 +170,23 @@ def notebook_card(result: SeparationTest) -> str:
     )
 
 
-def page_values(result: SeparationTest, data: Dataset | None) -> dict[str, object]:
-    """The values of the template's variables, in the order of the page's sections: name → value.
+def values_of_page_template(result: SeparationTest, data: Dataset | None) -> dict[str, object]:
+    """The values of the variables in the template of the page, "test.html": name → value.
 
-    `data`, the table tested, is needed for the names of samples and columns, and for the p-values
-    of single features; None if it is not known.
+    They are in the order of the page's sections. `data`, the table tested, is needed for the names
+    of samples and columns, and for the p-values of single features; None if it is not known.
     """
-    features = result.to_frame()
+    features = result.to_frame()  # one row for each feature that the result names
+    # How well 1, 2, … features fit (the front), beside shuffled labels where these were drawn.
+    front_figure = draw_for_page(lambda ax: draw_test(ax, result), "front")
+    shuffles_are_drawn = any(point.shuffled is not None for point in result.front)
     return {
-        # The verdict, and a figure of how well 1, 2, … features fit (the front).
+        # The verdict, and the front as a figure and as a table.
         "colour": COLOUR_NAMES[result.verdict],
         "is_structure": result.verdict is Verdict.STRUCTURE,
         "named_sentences": named_sentences(result),
-        "front_figure": draw_for_page(lambda ax: draw_test(ax, result), "front"),
-        "shuffles_are_drawn": any(point.shuffled is not None for point in result.front),
+        "front_figure": front_figure,
+        "shuffles_are_drawn": shuffles_are_drawn,
         "front_columns": FRONT_COLUMNS,
         "front_rows": front_rows(result),
         "design": design_in_words(result, data),
@@ -192,12 +199,13 @@ def page_values(result: SeparationTest, data: Dataset | None) -> dict[str, objec
         "feature_rows": feature_rows(result, features),
         "features_csv": features_csv(features),
         **single_features_section(result, data),
-        # How the p-value was made.
+        # How the p-value was made: a table with rows of a name and words ("readings"), one for
+        # each proof that was tried, and one for the shuffles.
         "pvalue_readings": readings(result),
         "unequal_spreads": unequal_spread_sentences(result),
         # Data checks, and the paragraph of methods.
         "notes_and_preparations": result.checks(Severity.NOTE, Severity.PREPARED),
-        **methods_values(result),
+        **values_of_methods_template(result),
     }
 
 

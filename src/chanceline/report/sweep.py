@@ -67,32 +67,36 @@ def sweep_page(store_name: str, records: Sequence[Record]) -> Page:
         records_of_kind.setdefault(record.task.kind, []).append(record)
 
     # Average and draw each kind of task by itself: they have different parameters and results.
-    tables: dict[str, pd.DataFrame] = {}
-    pictures: dict[str, dict[str, Drawings]] = {}
+    table_of_kind: dict[str, pd.DataFrame] = {}
+    pictures_of_kind: dict[str, dict[str, Drawings]] = {}
     for kind in sorted(records_of_kind):
         averages = average_trials(records_of_kind[kind])
-        tables[kind] = averages.table
-        pictures[kind] = draw_averages(averages)
+        table_of_kind[kind] = averages.table
+        pictures_of_kind[kind] = draw_averages(averages)
+    rows_of_kind = {kind: table.to_dict("records") for kind, table in table_of_kind.items()}
 
-    seconds = sum(record.seconds for record in records)
-    made_with = sorted({record.made_with for record in records})
+    seconds = sum(record.seconds for record in records)  # of processor time
+    made_with = sorted({record.made_with for record in records})  # versions of packages
     task_ids = "\n".join(record.task.id for record in records)
     return Page(
         template="sweep.html",
         title=f"Sweep {store_name}",
+        # The numbers as plain data, which the page has as JSON at its end.
         record={
             "store": store_name,
             "tasks": len(records),
             "seconds": seconds,
             "made_with": made_with,
-            "averages": {kind: table.to_dict("records") for kind, table in tables.items()},
+            "averages": rows_of_kind,
         },
+        # The values of the template's variables, for what the page shows.
         values={
             "tasks": len(records),
             "seconds": seconds,
-            "tables": tables,
-            "pictures": pictures,
+            "tables": table_of_kind,
+            "pictures": pictures_of_kind,
         },
+        # What is needed to run the same tasks again.
         provenance={
             "store": store_name,
             "SHA-256 of the task ids": hashlib.sha256(task_ids.encode()).hexdigest(),
@@ -105,28 +109,41 @@ def sweep_page(store_name: str, records: Sequence[Record]) -> Page:
 def average_trials(records: Sequence[Record]) -> Averages:
     """Average every numeric result over the trials of each point.
 
-    A point is one combination of parameters; its trials differ only by their seeds. `records` are
-    finished tasks of one kind.
+    A point is one combination of parameters; its trials differ only by their seeds.
+
+    Parameters
+    ----------
+    records : finished tasks of one kind.
+
+    Returns
+    -------
+    Averages
+        Its table has one row for each point, in ascending order of the parameters: the parameters
+        that tell points apart, the number of trials, and for every numeric result its mean over the
+        trials and the standard error of the mean.
     """
     # Row i of both frames belongs to record i. They are not joined to one frame, because a result
     # may have the name of a parameter.
     parameters = pd.DataFrame([record.task.parameters for record in records])
     results = pd.DataFrame([record.result for record in records])
 
-    # The table gets one row for each point, in ascending order of the parameters. The entry i of
-    # `rows_of_points` has the rows of `results` that belong to point i.
-    table_parameters = _parameters_of_points(parameters)
-    grouped = parameters.groupby(table_parameters, dropna=False, sort=True)
-    table = grouped.size().rename("trials").reset_index()
-    rows_of_points = [group.index for _, group in grouped]
+    # Group the records by point. `groupby` keeps one order of the groups: row i of `table` and
+    # entry i of `records_of_points` belong to the same point.
+    point_parameters = _parameters_of_points(parameters)
+    points = parameters.groupby(point_parameters, dropna=False, sort=True)
+    table = points.size().rename("trials").reset_index()
+    records_of_points = [group.index for _, group in points]  # numbers of rows in both frames
 
     # Add two columns for each result: its mean and the standard error of the mean.
     numeric_results = list(results.select_dtypes(("number", "bool")))
     for name in numeric_results:
-        estimates = [mean_estimate(results.loc[rows, name].dropna()) for rows in rows_of_points]
+        estimates = []
+        for records_of_point in records_of_points:
+            values = results.loc[records_of_point, name].dropna()
+            estimates.append(mean_estimate(values))
         table[name] = [estimate.value for estimate in estimates]
         table[error_column(name)] = [estimate.error for estimate in estimates]
-    return Averages(table=table, parameters=table_parameters, results=numeric_results)
+    return Averages(table=table, parameters=point_parameters, results=numeric_results)
 
 
 def _parameters_of_points(parameters: pd.DataFrame) -> list[str]:

@@ -85,7 +85,7 @@ def theory_page(result: TheoryResult) -> Page:
     """
     record = result.to_dict()
     flat_record = pd.json_normalize(record).to_dict("records")[0]  # nested names joined by dots
-    diagram = diagram_frame(result.ensemble)
+    diagram = lines_of_diagram(result.ensemble)
     position = draw_for_page(
         lambda ax: draw_position(ax, diagram, result.rho, result.alpha), "position", (7.5, 5.2)
     )
@@ -127,17 +127,19 @@ def _values_of_solution(result: ReplicaSolution) -> dict[str, Any]:
     }
 
 
-def diagram_frame(ensemble: Ensemble = PLAIN) -> pd.DataFrame:
+def lines_of_diagram(ensemble: Ensemble = PLAIN) -> pd.DataFrame:
     """The loads of all lines of the (ρ, α) diagram: one row for each density ρ, one column a line.
 
     `ensemble` says what the patterns are like (share of positives, margin, errors, signs of
     weights). The columns have the names that `figures.theory.draw_capacity` expects.
     """
     # For plain patterns (equal classes, no margin, no errors, free signs) the lines come with the
-    # package, except two with closed forms: the VC load ρ and the Cover–Gardner load 2ρ.
+    # package, except two with closed forms: the VC load ρ and the Cover–Gardner load 2ρ. The
+    # capacity by replica-symmetric theory is called alpha_rs there, and alpha_vs in the figure.
     if ensemble.plain:
-        lines = pd.DataFrame(interpolated_lines(evenly_spaced(N_DENSITIES_SHIPPED)))
-        lines = lines.rename(columns={"alpha_rs": "alpha_vs"})
+        densities = evenly_spaced(N_DENSITIES_SHIPPED)
+        shipped_lines = pd.DataFrame(interpolated_lines(densities))
+        lines = shipped_lines.rename(columns={"alpha_rs": "alpha_vs"})
         return lines.assign(vc=lines["rho"], cover_gardner=2 * lines["rho"])
 
     # For all other patterns the lines are solved here.
@@ -176,15 +178,11 @@ def entropy_curve(rho: float, ensemble: Ensemble) -> EntropyCurve:
     """
     entropy_of_all = binary_entropy(rho)
     typical_load = rho * gardner(ensemble).load  # ρ times the load of a rule with all features
-    solutions = separating_branch(rho, ensemble)
+    solutions = separating_branch(rho, ensemble)  # by ascending load
     if ensemble.error_rate:
-        # With errors the weights that separate on one choice form several clusters, and the theory
-        # counts the choice once for each cluster. At first this gives more than the number of all
-        # choices; these solutions are left out. Some solutions remain, because the entropy of the
-        # last one is much smaller, below 0 at most densities.
-        solutions = [solution for solution in solutions if solution.entropy < entropy_of_all]
-        # The flat part must end before the first solution, because a spline needs ascending loads.
+        solutions = _without_too_large_entropies(solutions, entropy_of_all)
         first_load = solutions[0].alpha
+        # The flat part must end before the first solution, because a spline needs ascending loads.
         typical_load = min(typical_load, FLAT_PART_SHARE * first_load)
 
     # A cubic Hermite spline is given by points and the slopes dΣ/dα there. The points are the two
@@ -200,6 +198,17 @@ def entropy_curve(rho: float, ensemble: Ensemble) -> EntropyCurve:
         loads=dense_loads,
         entropies=spline(dense_loads),
     )
+
+
+def _without_too_large_entropies(solutions: list[RSState], entropy_of_all: float) -> list[RSState]:
+    """Leave out solutions whose entropy is not below that of all choices, as it should be.
+
+    They occur where rules may make errors. There the weights that separate on one choice form
+    several clusters, and the theory counts the choice once for each cluster, which at the first
+    loads gives more than the number of all choices. At least one solution stays: the entropy of the
+    last one is much smaller, below 0 at most densities.
+    """
+    return [solution for solution in solutions if solution.entropy < entropy_of_all]
 
 
 def separating_branch(rho: float, ensemble: Ensemble) -> list[RSState]:
@@ -226,7 +235,7 @@ def draw_position(ax: Any, diagram: pd.DataFrame, rho: float, alpha: float) -> N
     Parameters
     ----------
     ax : axes of matplotlib.
-    diagram : the lines of the diagram, from `diagram_frame`.
+    diagram : the lines of the diagram, from `lines_of_diagram`.
     rho, alpha : the point to mark.
     """
     draw_capacity(ax, diagram)

@@ -63,7 +63,7 @@ def separating_sector(points: Floats) -> Sector:
     return Sector(start=last_angle - pi / 2, width=width)
 
 
-def cluster_table() -> pd.DataFrame:
+def separating_sectors() -> pd.DataFrame:
     """For every choice of two variables, the directions of weights that separate the patterns.
 
     Weights on two variables are a direction of a plane; those that classify all patterns correctly
@@ -77,7 +77,8 @@ def cluster_table() -> pd.DataFrame:
         first and second (the two variables), start and width of the sector in radians.
     """
     rng = np.random.default_rng(PATTERN_SEED)
-    # Inputs times labels; as the inputs are Gaussian and the labels ±1, so are these.
+    # Inputs times labels. Gaussian numbers times labels ±1 have the same Gaussian distribution, so
+    # the products can be drawn directly.
     labelled_inputs = rng.standard_normal((max(PANEL_PATTERNS), N_VARIABLES))
     rows = []
     for n_patterns in PANEL_PATTERNS:
@@ -104,7 +105,7 @@ def clusters(folder: Folder) -> None:
     of separating choices against the load. `folder` takes the figure and its data; its mode says
     how finely the curve is solved.
     """
-    table = cluster_table()
+    table = separating_sectors()
     n_points = 120
     if folder.mode == Mode.QUICK:
         n_points = 40

@@ -78,7 +78,7 @@ class Folder:
         self.written.append(name)
         self.say(f"{name}: png, svg, csv")
 
-    def number(
+    def add_number(
         self,
         quantity: str,
         value: float,
@@ -87,7 +87,7 @@ class Folder:
         error: float | None = None,
         paper: str = "",
     ) -> None:
-        """Keep one number for numbers.csv, with its source and its place in the paper."""
+        """Add a row to numbers.csv: a number with its source and its place in the paper."""
         self.numbers.append(
             {"quantity": quantity, "value": value, "error": error, "source": source, "paper": paper}
         )

@@ -209,11 +209,11 @@ def _cutting_rows(shared_columns: dict[str, Any], result: Cutting) -> list[dict[
 
 
 def memory_couplings(folder: Folder) -> None:
-    """Measure how many couplings a stored bit needs, and add the numbers to the folder.
+    """Measure how many couplings a stored bit needs; the numbers go to numbers.csv of the folder.
 
-    Every neuron keeps the smallest number of inputs with which it stores all patterns. There is one
-    network for each wiring, the way to choose the inputs. A network with all couplings needs at
-    least 1/2 of a coupling for each bit (Gardner).
+    Every neuron keeps the smallest number of inputs (its fan-in) with which it stores all patterns.
+    There is one network for each wiring, the way to choose the inputs. A network with all couplings
+    needs at least 1/2 of a coupling for each bit (Gardner).
     """
     settings = MEMORY_SIZES[Mode(folder.mode)]
     patterns = random_patterns(settings.n_neurons, MINIMAL_LOAD, seed=SEED)
@@ -222,7 +222,7 @@ def memory_couplings(folder: Folder) -> None:
             settings.n_neurons, fan_in="minimal", wiring=wiring, seed=SEED, budget=settings.budget
         )
         report = memory.store(patterns, n_jobs=settings.n_jobs)
-        folder.number(
+        folder.add_number(
             f"couplings for a stored bit at load {MINIMAL_LOAD:g}, {settings.n_neurons} neurons, "
             f"{wiring} inputs",
             report.couplings_per_bit,

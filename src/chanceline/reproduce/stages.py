@@ -95,14 +95,14 @@ def _note_panel_numbers(folder: Folder, at_capacity: Capacity) -> None:
     comes from `at_capacity`: None if symmetry does not break, which is written as NaN.
     """
     point = solve(NUMBER_LOAD, PANEL_RHO)
-    folder.number(
+    folder.add_number(
         f"entropy at alpha={NUMBER_LOAD:g}, rho={PANEL_RHO:g}",
         point.entropy,
         error=point.quadrature_error,
         source="RS",
         paper="Fig. (c)",
     )
-    folder.number(
+    folder.add_number(
         f"load where symmetry between supports breaks at rho={PANEL_RHO:g}",
         at_capacity.replicon_alpha or float("nan"),
         source="RS",
@@ -128,7 +128,7 @@ def capacity_diagram(folder: Folder) -> None:
     folder.draw("capacity", table, lambda ax: draw_capacity(ax, table))
     for rho in NUMBER_RHOS:
         at_capacity = capacity(rho)
-        folder.number(
+        folder.add_number(
             f"capacity at rho={rho:g}",
             at_capacity.alpha,
             error=at_capacity.error,
@@ -151,7 +151,7 @@ def unequal_classes(folder: Folder) -> None:
     folder.draw("unequal_classes", table, lambda ax: draw_balances(ax, table))
     for balance in NUMBER_BALANCES:
         at_capacity = capacity(BALANCE_RHO, balance=balance)
-        folder.number(
+        folder.add_number(
             f"capacity at rho={BALANCE_RHO:g}, balance {balance:g}",
             at_capacity.alpha,
             error=at_capacity.error,
@@ -220,26 +220,28 @@ def _broken_branch(critical_load: float) -> pd.DataFrame:
 
 
 def _broken_states(critical_load: float) -> list[RSBState]:
-    """Solve one step of symmetry breaking from near `critical_load` to beyond zero entropy.
+    """Solve the theory with one step of symmetry breaking at several loads, in ascending order.
 
-    `critical_load` is the load where symmetry breaks. The states, by ascending load, are followed
-    by ln χ instead of the load, where χ, the response of the weights, falls with the load.
+    The loads go from just above `critical_load`, where symmetry breaks, to a little beyond the load
+    where the entropy is zero. The equations are solved at chosen values of ln χ, not of the load;
+    χ, the response of the weights, falls as the load grows.
     """
-    # Solve the state of zero entropy, and follow the branch down to smaller loads (larger χ).
+    # Start at the solution of zero entropy, and go to smaller loads by raising ln χ in steps.
     branch = RSBBranch(PANEL_RHO)
     zero_entropy = branch.at_zero_entropy(start_at(PANEL_RHO))
 
     def is_near_breaking(state: RSBState) -> bool:
         return state.alpha < critical_load + LOAD_ABOVE_BREAKING
 
-    downwards = branch.follow(zero_entropy, FIRST_LOG_CHI_STEP, is_near_breaking)
-    states = [point.state for point in downwards]
+    solutions = branch.follow(zero_entropy, step=FIRST_LOG_CHI_STEP, until=is_near_breaking)
+    states = [solution.state for solution in solutions]  # the first is that of zero entropy
     states.reverse()  # now by ascending load
 
-    # Add one state beyond zero entropy, at a smaller χ.
-    log_chi = float(zero_entropy.unknowns[0])  # ln χ is the first unknown of every point
+    # Add one state at a larger load, that is at a smaller χ.
+    log_chi = float(zero_entropy.unknowns[0])  # ln χ is the first unknown of every solution
     log_chi_beyond = log_chi - LOG_CHI_BEYOND_ZERO_ENTROPY
-    states.append(branch.at_chi(log_chi_beyond, zero_entropy.unknowns).state)
+    beyond_zero_entropy = branch.at_chi(log_chi_beyond, start=zero_entropy.unknowns)
+    states.append(beyond_zero_entropy.state)
     return states
 
 
@@ -270,13 +272,13 @@ def _note_capacities(folder: Folder, row: Any) -> None:
     They are those with one and with infinitely many steps of replica symmetry breaking. `row` is a
     row of `capacity_table`.
     """
-    folder.number(
+    folder.add_number(
         f"capacity at rho={row.rho:g}, one step of breaking",
         row.alpha_1rsb,
         error=row.error_1rsb,
         source="1RSB",
     )
-    folder.number(
+    folder.add_number(
         f"capacity at rho={row.rho:g}, full breaking",
         row.alpha_full,
         error=row.error_full,
@@ -284,7 +286,7 @@ def _note_capacities(folder: Folder, row: Any) -> None:
     )
 
 
-def finite_size(folder: Folder, sweeps: Mapping[str, Sequence[str]] | None = None) -> None:
+def finite_size_figures(folder: Folder, sweeps: Mapping[str, Sequence[str]] | None = None) -> None:
     """Draw the figures of numerical experiments on problems of finite size.
 
     They are the paper's finite-size figure, the same with the best search, and extrapolations to
@@ -306,12 +308,13 @@ def finite_size(folder: Folder, sweeps: Mapping[str, Sequence[str]] | None = Non
 
         # In the quick mode a note above the figure says that the run was small. The paper's figure
         # then also shows the points of the full run that comes with the package.
-        note = ""
-        if is_quick:
-            note = NOTE_ON_SMALL_RUN
-        if is_quick and figure == ScalingFigure.PAPER_FIG3:
+        if not is_quick:
+            note = ""
+        elif figure == ScalingFigure.PAPER_FIG3:
             points = with_shipped_run(points)
             note = NOTE_ON_BOTH_RUNS
+        else:
+            note = NOTE_ON_SMALL_RUN
 
         picture, table = draw_figure(figure, points)
         if note:
@@ -355,17 +358,19 @@ def _run_sweep(folder: Folder, store: Path, name: str) -> None:
 
     Parameters
     ----------
-    folder : prints lines about the progress; its mode is mentioned in them.
+    folder : `folder.say` prints a line about the progress; `folder.mode` says whether this is a
+        quick run, which the first line mentions.
     store : the file that results are saved in.
     name : the name of a built-in sweep, or the path of a file that describes one.
     """
     sweep = load_sweep(name)
     with Store(store, write=True) as results:
-        n_missing = len({task.id for task in sweep.tasks} - results.finished())
-        line = f"{sweep}; {n_missing} to run"
+        ids_in_sweep = {task.id for task in sweep.tasks}
+        n_missing = len(ids_in_sweep - results.finished())
+        first_line = f"{sweep}; {n_missing} to run"
         if folder.mode == Mode.QUICK:
-            line += ", a small run made on the spot"
-        folder.say(line)
+            first_line += ", a small run made on the spot"
+        folder.say(first_line)
 
         # `iter_run` runs the missing tasks and yields a record when one is finished and saved.
         records = iter_run(sweep.tasks, n_jobs=-1, store=results, batch=sweep.batch)
@@ -381,7 +386,7 @@ STAGES: tuple[Callable[[Folder], None], ...] = (
     unequal_classes,
     entropy_with_breaking,
     capacity_with_breaking,
-    finite_size,
+    finite_size_figures,
     memory_capacity,
     memory_stability,
     memory_couplings,
