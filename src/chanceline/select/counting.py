@@ -94,7 +94,7 @@ def count(
         )
     # Some supports may be ruled out by floating point alone: their margin is at most this gap. It
     # is 0 if there are no such supports.
-    gap = float(walk.fit.state.gap[0])
+    gap = float(walk.workspace.state.gap[0])
     return SupportCount(
         count=int(tally[COUNTED_SUPPORTS]),
         size=size,
