@@ -400,8 +400,8 @@ def _turn_lines(places: _Places, pivots: Floats, intercept: bool) -> _Turn:
     z = places.points[:, 1] - pivots[:, None, 1]
     is_pivot = (x == 0) & (z == 0)
     direction = np.arctan2(z, x)
-    # On which side of the line each place is at the start: +1, left, for directions from 0 to π; −1,
-    # right, for the others; 0 for the place of the pivot.
+    # On which side of the line each place is at the start: +1, left, for directions from 0 to π;
+    # −1, right, for the others; 0 for the place of the pivot.
     side_of_place = _side_at_start(direction, is_pivot)
 
     # Sort the places of each pivot by the angle by which the line has turned when it meets them:
