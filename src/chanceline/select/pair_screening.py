@@ -33,8 +33,9 @@ def screen_pairs(problem: Problem, count: int) -> NDArray[np.int64]:
     largest_gains = np.zeros(n_features, dtype=np.float32)
     best_partners = np.zeros(n_features, dtype=np.int64)
     # The table of all pairs (i, j) may be too large for the memory, so it is computed for some
-    # variables i at a time: the rows of `overlaps` and `gains`. As j > i, their partners j are among
-    # the variables from the first of these i on: the columns, of which column 0 is variable `first`.
+    # variables i at a time: the rows of `overlaps` and `gains`. As j > i, their partners j are
+    # among the variables from the first of these i on: the columns, of which column 0 is variable
+    # `first`.
     for first in range(0, n_features, BLOCK_COLUMNS):
         some_variables = slice(first, first + BLOCK_COLUMNS)
         partners = slice(first, n_features)

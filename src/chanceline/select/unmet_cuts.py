@@ -53,11 +53,6 @@ def find_branching_variables(
        returned is that of all variables of the table, open or not. Callers take it as an upper
        limit on the size of a better cut.)
 
-    Returns
-    -------
-    The number of variables to branch on, which are written to `unmet.branching_words` as bits. If
-    it is 0, no support can meet all cuts.
-
     Parameters
     ----------
     unmet : the `UnmetCuts`. The cuts that are unmet at this level are listed in it, except in case
@@ -66,6 +61,11 @@ def find_branching_variables(
     last_included : the variable included at the level above; −1 at level 0.
     level : depth of the search, 0 … size − 1.
     size : number of variables of a support.
+
+    Returns
+    -------
+    The number of variables to branch on, which are written to `unmet.branching_words` as bits. If
+    it is 0, no support can meet all cuts.
     """
     has_cuts = unmet.cuts.shape[2] > 0
     is_last_level = level == size - 1

@@ -105,7 +105,9 @@ def search_with_errors(
             yield candidate
             yield proof
             return
-        # No rule with weights in doubles makes as few errors as that count: the search goes on.
+        # Without a candidate the count of errors, which is exact, allows a rule on this column, but
+        # no rule with weights in doubles makes so few errors. So the search goes on to supports of
+        # more variables, while the lower bound stays at 1.
 
     # Two variables: promising pairs only.
     if search.try_pairs():
