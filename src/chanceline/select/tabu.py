@@ -234,31 +234,31 @@ def swap_until_separated(workspace: Any, size: int, max_swaps: int) -> SwapResul
     iteration = workspace.state.iteration
     # Swaps are counted by their work: two refits count as one swap, even if both are additions.
     for n_refits in range(1, 2 * max_swaps + 1):
-        add = NONE
-        drop = NONE
+        column_to_add = NONE
+        place_to_drop = NONE  # a place in the support
         is_too_large = n_used[0] > size  # by one column, after an addition
         if is_too_large:
-            drop = choose_removal(workspace)
+            place_to_drop = choose_removal(workspace)
             max_newton = SWAP_FIT_STEPS
         else:
             iteration[0] += 1
             find_gradient(workspace)
-            add = choose_addition(workspace)
+            column_to_add = choose_addition(workspace)
             max_newton = ADDITION_FIT_STEPS
-            if add == NONE:  # no column is left to add
+            if column_to_add == NONE:  # no column is left to add
                 break
 
         # Refit, without trimming any sample (`max_errors` is 0).
         separates = refit(
             workspace,
-            add=add,
-            drop=drop,
+            add=column_to_add,
+            drop=place_to_drop,
             max_errors=ZERO,
             trim_noise=0.0,
             max_newton=max_newton,
         )
-        has_size = n_used[0] <= size
-        if separates and has_size:
+        is_small_enough = n_used[0] <= size
+        if separates and is_small_enough:
             n_swaps = n_refits // 2
             return SwapResult(n_swaps, True)
     return SwapResult(max_swaps, False)
