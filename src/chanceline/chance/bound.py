@@ -291,7 +291,7 @@ class _RealisedShares(NamedTuple):
 
 @lru_cache(maxsize=8)
 def _realised_shares(labels_and_rule: _LabelsAndRule, largest: int) -> _RealisedShares:
-    """ln of the share of all labellings that one set of M features realises, M = 0 … `largest`.
+    """Bound the share of all labellings that one set of M features realises, M = 1 … `largest`.
 
     A labelling gives each sample one of two classes. A set of features realises it if some linear
     rule on them classifies it with at most `labels_and_rule.errors` errors. The share is
@@ -301,19 +301,30 @@ def _realised_shares(labels_and_rule: _LabelsAndRule, largest: int) -> _Realised
     where `labels_and_rule.null` says which labellings there are: all of them (fair coins), or only
     those with the class sizes of the table. If there are blocks, labels are shuffled only within
     each block, so that the class sizes of every block are kept.
+
+    labels_and_rule : the parameters of the bound besides M: numbers of samples, positives and
+        errors, the null, the blocks, and whether rules have an intercept.
+    largest : the largest M.
+
+    Returns
+    -------
+    For each M the natural logarithm of the share, and its form: the name of the bound on the number
+    of labellings that was used. Index M belongs to M features, and index 0 is not used.
     """
     if labels_and_rule.blocks:
         _check_blocks(labels_and_rule.blocks, labels_and_rule)
-    sizes = np.arange(1, largest + 1)  # M
+    n_selected = np.arange(1, largest + 1)  # M
     if labels_and_rule.null == Null.COIN:
-        counts = _counts_of_fair_coins(labels_and_rule, sizes)
+        counts = _counts_of_fair_coins(labels_and_rule, n_selected)
     else:
-        counts = _counts_of_fixed_classes(labels_and_rule, sizes)
+        counts = _counts_of_fixed_classes(labels_and_rule, n_selected)
 
-    # Put an unused entry for M = 0 first, so that index M belongs to M features.
-    log_shares = np.concatenate([[0.0], counts.log_realised - counts.log_total])
+    # Entry 0 only fills its place; its values mean nothing.
+    unused_share = [0.0]
+    unused_form = CountForm.COVER
+    log_shares = np.concatenate([unused_share, counts.log_realised - counts.log_total])
     log_shares.setflags(write=False)  # the cache hands the same array to every caller
-    return _RealisedShares(log_shares=log_shares, forms=(CountForm.COVER, *counts.forms))
+    return _RealisedShares(log_shares=log_shares, forms=(unused_form, *counts.forms))
 
 
 class _LabellingCounts(NamedTuple):

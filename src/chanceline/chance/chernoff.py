@@ -43,13 +43,17 @@ def log_tail_bound(
     Units (samples) form blocks, and labels are shuffled only within each block. S is the sum of the
     column over the positives of shuffled labels, s the sum over the observed positives. The p-value
     is P(S ≥ s) if the slope is positive, and P(S ≤ s) if it is negative. By Markov's inequality
-    both are at most E e^{slope·(S − s)}, and ln of this expectation is returned. For each block
-    with n₊ positives it is the product of
+    both are at most E e^{slope·(S − s)}, and ln of this expectation is returned.
 
-        1/likelihood          of the observed labels, if every unit is positive independently with
-                              the probability 1/(1 + e^{−logit}), logit = intercept + slope·value
-        P(K = n₊)             with K the number of positives in this model
-        1/C(units, n₊)        one over the number of shuffled labellings
+    The expectation is computed with a logistic model, in which every unit is positive independently
+    with the probability 1/(1 + e^{−logit}), logit = intercept + slope·value. For a block with n₊
+    positives it is
+
+        P(K = n₊) / (likelihood · C(units, n₊)),
+
+    where `likelihood` is the probability of the observed labels in the model, K the number of
+    positives in the model, and C(units, n₊) the number of shuffled labellings. Blocks are
+    independent, so their factors are multiplied.
 
     Parameters
     ----------
@@ -72,20 +76,21 @@ def log_tail_bound(
     logits = np.repeat(intercepts, block_sizes) + scaled_column  # (units,)
     probabilities = expit(logits)
 
-    # Why the product is right, for one block. In the model a labelling has the probability
-    #     Π_positives e^logit / Π_units (1 + e^logit), with Π_positives e^logit
-    #     = e^{intercept·n₊ + slope·S}.
-    # All C(units, n₊) labellings with n₊ positives together have the probability P(K = n₊). So
-    # their mean is
-    #     E e^{intercept·n₊ + slope·S} = P(K = n₊) Π_units (1 + e^logit) / C(units, n₊),
-    # and division by e^{intercept·n₊ + slope·s} gives E e^{slope·(S − s)}, for any intercept.
+    # Why this is right, for one block. In the model a labelling with n₊ positives and the sum S has
+    # the probability
+    #     e^{intercept·n₊ + slope·S} / Π_units (1 + e^logit).
+    # That of the observed labels, with S = s, is the likelihood, so that
+    #     e^{slope·(S − s)} = (probability of the labelling) / likelihood.
+    # The C(units, n₊) shuffled labellings are equally frequent, and their probabilities in the
+    # model add up to P(K = n₊). So the mean of the left side is P(K = n₊) / (C(units, n₊) ·
+    # likelihood), for any intercept.
     log_likelihood = logits[labels].sum() - np.logaddexp(0, logits).sum()
-    log_subsets = log_binomial(block_sizes, positives).sum()
+    log_labellings = log_binomial(block_sizes, positives).sum()
     if exact:
         log_probability_of_count = _log_probability_of_counts(probabilities, starts, positives)
     else:
         log_probability_of_count = _normal_log_probability_of_counts(probabilities, starts)
-    return float(-log_likelihood - log_subsets + log_probability_of_count)
+    return float(-log_likelihood - log_labellings + log_probability_of_count)
 
 
 def _log_probability_of_counts(

@@ -19,7 +19,8 @@ def first_convincing(convinces: Callable[[int], bool], start: int, cycle: int) -
     the classes are in about the same proportion again, and the bound is lower.
 
     The steps: double the count until one convinces, find a crossing by bisection, and ask every
-    count near it.
+    count near it. (Doubling asks 2·start first. So the start itself is asked at the end only, if
+    the crossing comes near it.)
 
     Parameters
     ----------
@@ -30,8 +31,7 @@ def first_convincing(convinces: Callable[[int], bool], start: int, cycle: int) -
     cycle
         Counts after which the proportions repeat, at least 1.
     """
-    # Double until a count convinces. Then `high` convinces; `low` has failed, or is the start,
-    # which was not asked.
+    # Double until a count convinces. Then `high` convinces, and `low` has failed or is the start.
     low = start
     high = 2 * start
     while not convinces(high):
@@ -52,11 +52,14 @@ def first_convincing(convinces: Callable[[int], bool], start: int, cycle: int) -
             lowest = middle + 1
 
     # Ask every count within one cycle of the crossing. The result is the count after the last
-    # failure. The window contains the count before the crossing, which has failed unless it is the
-    # start. So if nothing in the window fails, the start itself convinces.
+    # failure.
     reach = min(cycle, _LONGEST_CYCLE)
-    window = range(max(start, crossing - reach), crossing + reach)
+    lowest_asked = max(start, crossing - reach)
+    window = range(lowest_asked, crossing + reach)
     failures = [count for count in window if not convinces(count)]
-    if not failures:
-        return start
-    return failures[-1] + 1
+    if failures:
+        return failures[-1] + 1
+    # The window contains the count before the crossing, because the crossing is above the start.
+    # That count has failed in the bisection, or it is the start. As nothing in the window fails, it
+    # is the start, which was asked just now and convinces.
+    return start

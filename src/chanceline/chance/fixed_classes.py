@@ -40,11 +40,15 @@ def log_fixed_class_labellings(
 ) -> tuple[NDArray[np.float64], list[CountForm]]:
     """Bound how many labellings of P points a linear rule on M features realises, for each M.
 
-    A labelling is realised if it differs from a separable one in at most e points, the errors. It
-    counts if it has n₊ positives. Let c_k be the number of separable labellings with k positives,
-    and w_k the number of labellings with n₊ positives within e flips of one with k positives. Then
-    at most Σ_k c_k w_k labellings count. There are three bounds on this sum, and the smallest is
-    taken:
+    A labelling gives each point one of two classes. It is realised if it differs from a separable
+    one in at most e points, the errors. Only labellings with n₊ positives are counted. With
+
+        c_k    the number of separable labellings with k positives,
+        w_k    the number of labellings with n₊ positives that differ from a given labelling with k
+               positives in at most e points,
+
+    at most Σ_k c_k w_k labellings are realised. The w_k are computed, but the c_k are not known.
+    There are three bounds on the sum, and the smallest is taken:
 
         COVER          any M                      D · max_k (w_k + w_{P−k})/2, where D ≥ Σ_k c_k is
                                                   Cover's count of all separable labellings
@@ -53,9 +57,8 @@ def log_fixed_class_labellings(
         PLANAR_SETS    M = 2 with an intercept    the sum with a bound on c_k, the number of sets of
                                                   k points of a plane that a line can cut off
 
-    With more than EXACT_ERRORS errors it would take too long to compute w_k. Then all labellings
-    count, whatever their number of positives, and the bound is D · Σ_{j≤e} C(P, j), also called
-    COVER.
+    With more than EXACT_ERRORS errors it would take too long to compute w_k. Then labellings with
+    any number of positives are counted, and the bound is D · Σ_{j≤e} C(P, j), also called COVER.
 
     Parameters
     ----------
@@ -76,29 +79,30 @@ def log_fixed_class_labellings(
     # Cover's count D for every M. The dimension of a rule is M, or M + 1 with an intercept.
     forms = [CountForm.COVER] * len(selected)
     dimensions = selected + int(intercept)
-    log_separable = log_cover_curve(n_points, int(dimensions.max()))[dimensions]  # ln D, (sizes,)
+    log_cover_of_dimension = log_cover_curve(n_points, int(dimensions.max()))
+    log_D = log_cover_of_dimension[dimensions]  # (sizes,)
     if errors > EXACT_ERRORS:
-        return log_separable + log_hamming_ball(n_points, errors), forms
+        return log_D + log_hamming_ball(n_points, errors), forms
 
-    # The bound COVER.
-    class_sizes, log_w = log_neighbours(n_points, positives, errors)  # k and ln w_k, (class sizes,)
-    log_factor = _log_largest_mean_pair(n_points, class_sizes, log_w)
-    log_counts = log_separable + log_factor
+    # The bound COVER: D times the largest mean of w_k and w_{P−k}.
+    k, log_w = log_neighbours(n_points, positives, errors)  # both (class sizes,)
+    log_largest_mean = _log_largest_mean_pair(n_points, k, log_w)
+    log_counts = log_D + log_largest_mean
     if not intercept:
         return log_counts, forms
 
-    # The bounds for M = 1 and M = 2, where they are smaller.
-    log_c_of_thresholds = _log_threshold_sets(n_points, class_sizes)  # ln c_k, (class sizes,)
-    log_c_of_half_planes = log_planar_sets(n_points, class_sizes)
+    # The bounds THRESHOLD for M = 1 and PLANAR_SETS for M = 2 replace COVER where they are smaller.
+    log_c_of_thresholds = _log_threshold_sets(n_points, k)  # ln of the largest c_k, (class sizes,)
+    log_c_of_lines = log_planar_sets(n_points, k)
     for n_selected, form, log_c in [
         (1, CountForm.THRESHOLD, log_c_of_thresholds),
-        (2, CountForm.PLANAR_SETS, log_c_of_half_planes),
+        (2, CountForm.PLANAR_SETS, log_c_of_lines),
     ]:
-        log_count = float(logsumexp(log_c + log_w))  # ln Σ_k c_k w_k
-        for position in np.flatnonzero(selected == n_selected):
-            if _is_smaller(log_count, log_counts[position]):
-                log_counts[position] = log_count
-                forms[position] = form
+        log_sum = float(logsumexp(log_c + log_w))  # ln Σ_k c_k w_k
+        for index in np.flatnonzero(selected == n_selected):
+            if _is_smaller(log_sum, log_counts[index]):
+                log_counts[index] = log_sum
+                forms[index] = form
     return log_counts, forms
 
 

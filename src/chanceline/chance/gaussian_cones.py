@@ -41,8 +41,8 @@ _NEGLIGIBLE_BEFORE_SHARE = 120.0
 # contour will do.
 _FAST_DECAY = 12
 # Nodes of the trapezoidal rule along the contour: values of t, which stretches it.
-_T_OF_LONG_CONTOUR = np.linspace(-30.0, 30.0, 1201)
-_T_OF_SHORT_CONTOUR = np.linspace(-4.0, 4.0, 321)
+_NODES_OF_LONG_RANGE = np.linspace(-30.0, 30.0, 1201)
+_NODES_OF_SHORT_RANGE = np.linspace(-4.0, 4.0, 321)
 # The integral over b ends at the smaller of these: in units of 1, and of b's standard deviation
 # 1/√n.
 _LARGEST_B = 12.0
@@ -70,36 +70,39 @@ def _log_density_of_balance(positives: int, negatives: int) -> float:
     """ln of the density at 0 of a sum of independent half-normal variables with signs.
 
     A half-normal variable is |g| with g a standard Gaussian. `positives` of the variables are added
-    and `negatives` of them subtracted. With M(z) = E e^{z|g|} the density of the result at 0 is the
-    inverse Laplace transform
+    and `negatives` of them subtracted. With the moment generating function M(z) = E e^{z|g|} the
+    density of the result at 0 is the inverse Laplace transform
 
         1/(2πi) ∫ dz M(z)^positives M(−z)^negatives,
 
-    along any line parallel to the imaginary axis. With z = saddle + iy it is 1/2π ∫ dy.
+    along any line z = s + iy parallel to the imaginary axis, so that it is 1/2π ∫ dy. With s at the
+    saddle point the integrand hardly oscillates near y = 0, where it is largest.
     """
     # The integrand peaks at y = 0 with a width of order 1/√n, n the number of variables, and falls
     # as y^{−n} far out. So the integral is taken over t, where y = width · sinh(t): equal steps of
     # t are short steps of y at the peak and long ones far out. With few variables the integrand
-    # falls slowly, which needs a longer range of t.
+    # falls slowly, which needs a longer range of t. The nodes t are fixed and equally spaced.
     n_variables = positives + negatives
     if n_variables < _FAST_DECAY:
-        t = _T_OF_LONG_CONTOUR
+        t = _NODES_OF_LONG_RANGE
     else:
-        t = _T_OF_SHORT_CONTOUR
+        t = _NODES_OF_SHORT_RANGE
     width = 2.0 / np.sqrt(n_variables)
     y = width * np.sinh(t)
     log_dy_by_dt = np.log(width * np.cosh(t))
 
     z = _saddle_point(positives, negatives) + 1j * y
-    log_integrand = positives * _log_moment(z) + negatives * _log_moment(-z) + log_dy_by_dt
+    log_product_of_moments = positives * _log_moment(z) + negatives * _log_moment(-z)
+    log_integrand = log_product_of_moments + log_dy_by_dt
 
     # The trapezoidal rule in t is exact up to rounding, because the integrand is smooth and
     # vanishes at both ends. The integral is real, so the imaginary parts cancel. The largest term
     # is taken out of the sum, so that nothing overflows.
     largest = float(log_integrand.real.max())
     t_step = t[1] - t[0]
-    integral = np.exp(log_integrand - largest).sum().real * t_step
-    return float(np.log(integral)) + largest - _LOG_2PI  # the factor 1/2π
+    scaled_integral = np.exp(log_integrand - largest).sum().real * t_step
+    log_integral = float(np.log(scaled_integral)) + largest
+    return log_integral - _LOG_2PI  # the factor 1/2π
 
 
 def _log_moment(z: NDArray[np.complex128]) -> NDArray[np.complex128]:
@@ -135,12 +138,14 @@ def _saddle_point(positives: int, negatives: int) -> float:
 
 
 def log_intrinsic_volume(n_samples: int, positives: int, n_active: int) -> float:
-    """ln of the intrinsic volume v_{n−1} of the cone {λ ≥ 0, Σ_positives λ = Σ_negatives λ}.
+    """ln of the probability that n components of a Gaussian's projection onto a cone are above 0.
 
-    The cone has a component λ_i for each sample. A standard Gaussian is projected onto the cone.
-    v_{n−1} is the probability that n = `n_active` components of the projection are above 0
-    ("active") and all others are 0. Such projections form faces of dimension n − 1, because the
-    equation between the sums takes one dimension away.
+    The cone is {λ ≥ 0, Σ_positives λ = Σ_negatives λ}, with a component λ_i for each sample. The
+    closest point of the cone to a standard Gaussian vector is its projection. The components of the
+    projection that are above 0 are called active, all others are 0. In the theory of cones the
+    probability of n = `n_active` active components is the intrinsic volume v_{n−1}: the index is
+    the dimension of the face that the projection lies in, which is n − 1, because the equation
+    between the sums takes one dimension away.
 
     The active components split into i positives and j negatives, i + j = n, of n₊ and n₋ samples:
 
@@ -151,8 +156,9 @@ def log_intrinsic_volume(n_samples: int, positives: int, n_active: int) -> float
     sums could not be equal.
     """
     if n_active == 1:
-        # A single active component cannot balance the sums. So n = 1 stands for the projection 0,
-        # the face of dimension 0. Its probability v_0 is 1/C(n_samples, n₊).
+        # The special case v_0: the projection is the point 0, the face of dimension 0, with no
+        # active component. Its probability is 1/C(n_samples, n₊). (A single active component is
+        # impossible, because it could not balance the sums.)
         return -float(log_binomial(n_samples, positives))
 
     negatives = n_samples - positives
@@ -160,7 +166,7 @@ def log_intrinsic_volume(n_samples: int, positives: int, n_active: int) -> float
     most_active_positives = min(positives, n_active - 1)
     active_positives = np.arange(fewest_active_positives, most_active_positives + 1)  # i, (splits,)
     if len(active_positives) == 0:
-        return -np.inf
+        return -np.inf  # so many active components are impossible
     active_negatives = n_active - active_positives  # j
 
     # ln of C(n₊, i) C(n₋, j) I, the terms without β, (splits,).
@@ -174,8 +180,9 @@ def log_intrinsic_volume(n_samples: int, positives: int, n_active: int) -> float
     log_without_share = log_positive_choices + log_negative_choices + log_others_inactive
 
     # β takes long to compute. As β ≤ 1, a term is at most its value without β. So a split is left
-    # out if its term without β is far below the largest one. (That the limit is low enough is not
-    # proven, because the largest term is multiplied by its β too.)
+    # out if its term without β is far below the largest one. (This neglects nothing that matters as
+    # long as the β of the largest term is not extremely small. No proof of that is known; tables
+    # where it was checked are named at `_NEGLIGIBLE_BEFORE_SHARE`.)
     smallest_that_matters = log_without_share.max() - _NEGLIGIBLE_BEFORE_SHARE
     log_terms = []
     for split in np.flatnonzero(log_without_share >= smallest_that_matters):
@@ -221,8 +228,10 @@ def _log_probability_inactive(
 def log_separable(n_samples: int, positives: int, n_selected: int) -> float:
     """ln of the probability that M features of Gaussian noise and a threshold separate the labels.
 
-    The probability is 2(v_{M−1} + v_{M−3} + …), where v_k, k ≥ 0, is the k-th intrinsic volume of
-    the cone C = {λ ≥ 0, Σ_positives λ = Σ_negatives λ}, with one λ for each sample. The reasons:
+    The probability is 2(v_{M−1} + v_{M−3} + …), down to v_0 or v_1. Here v_k, the k-th intrinsic
+    volume of the cone C = {λ ≥ 0, Σ_positives λ = Σ_negatives λ} with one λ for each sample, is the
+    probability that the projection of a Gaussian vector onto C lies in a face of dimension k. The
+    reasons:
 
     - A rule separates the labels if and only if a random subspace of codimension M meets C in 0
       alone (Gordan's theorem).
@@ -238,17 +247,18 @@ def log_separable(n_samples: int, positives: int, n_selected: int) -> float:
     if n_selected == 0:
         return -np.inf  # never: a threshold alone does not separate two classes
 
-    # `log_intrinsic_volume` returns ln v_{n−1} for n active components. So n is M, M − 2, ….
+    # k = M − 1, M − 3, … . A face of dimension k belongs to projections with k + 1 components above
+    # 0, and `log_intrinsic_volume` asks for this number.
     log_volumes: list[float] = []
-    for n_active in range(n_selected, 0, -2):
-        log_volume = log_intrinsic_volume(n_samples, positives, n_active)
+    for k in range(n_selected - 1, -1, -2):
+        log_volume = log_intrinsic_volume(n_samples, positives, n_active=k + 1)
         log_volumes.append(log_volume)
-        # The volumes have a single peak as a function of n (true in every table tried; not proven).
+        # The volumes have a single peak as a function of k (true in every table tried; not proven).
         # So a volume far below an earlier one is past the peak, and all further ones are smaller.
         if log_volume < max(log_volumes) - _NEGLIGIBLE:
             break
-    # Rounding may put a probability near 1 slightly above 1.
-    return min(0.0, LOG2 + float(logsumexp(log_volumes)))
+    log_probability = LOG2 + float(logsumexp(log_volumes))
+    return min(0.0, log_probability)  # rounding may put a probability near 1 slightly above 1
 
 
 def log_expected_supports(

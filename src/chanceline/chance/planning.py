@@ -137,15 +137,16 @@ def samples_needed(  # noqa: PLR0913
     errors = whole_number(errors, "the number of errors allowed", at_most=MAX_COUNT // 4)
 
     def bound_with(n_samples: int) -> Bound:
-        """Return the bound for these features with `n_samples` samples.
+        """Return the chance bound with `n_samples` samples; all else is as in `samples_needed`.
 
-        One class has the share `balance` of the samples, but each class has at least one sample. If
-        the null does not fix the class sizes, `positives` is None.
+        The positive class has the share `balance` of the samples, rounded to a whole number, but
+        each class has at least one sample. If the null does not fix the class sizes, there is no
+        number of positives.
         """
         positives = None
         if null == Null.FIXED:
-            rounded_share = round(balance * n_samples)
-            positives = min(max(rounded_share, 1), n_samples - 1)
+            rounded_positives = round(balance * n_samples)
+            positives = min(max(rounded_positives, 1), n_samples - 1)
         return chance_bound(
             n_samples,
             n_features,

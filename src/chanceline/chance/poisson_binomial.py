@@ -5,19 +5,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-# The circle of residues has this many standard deviations, and as many counts more, so that it is
+# The circle of residues has this many standard deviations, and so many counts more, so that it is
 # wide enough where the standard deviation is small.
 _STANDARD_DEVIATIONS_AROUND = 20
+_SPARE_COUNTS = 20
 
 
 def poisson_binomial_pmf(probabilities: NDArray[np.float64], n_successes: int) -> float:
-    """Bound P(K = k) from above, K the number of successes among independent trials.
+    """Return P(K = k), K the number of successes among independent trials, or slightly more.
 
     The distribution of K is built up trial by trial. To save time, counts are kept modulo n
     (`n_residues`), which is about 20 standard deviations of K: counts that differ by n share an
-    entry. So the result is P(K ≡ k modulo n), an upper bound. For k within some ten standard
-    deviations of the mean it equals P(K = k) to many digits. All terms are positive, so rounding
-    errors stay small.
+    entry. So the result is P(K ≡ k modulo n), an upper bound on P(K = k). For k within some ten
+    standard deviations of the mean it equals P(K = k) to many digits. All terms are positive, so
+    rounding errors stay small.
 
     Parameters
     ----------
@@ -26,9 +27,11 @@ def poisson_binomial_pmf(probabilities: NDArray[np.float64], n_successes: int) -
     n_successes
         k.
     """
+    # n is 20 standard deviations, and 20 counts more, so that it is large enough where the standard
+    # deviation is small. No more than the counts 0 … trials are needed.
     standard_deviation = np.sqrt(np.sum(probabilities * (1 - probabilities)))
     n_within_deviations = int(_STANDARD_DEVIATIONS_AROUND * standard_deviation)
-    n_likely_counts = _STANDARD_DEVIATIONS_AROUND + n_within_deviations
+    n_likely_counts = n_within_deviations + _SPARE_COUNTS
     n_residues = 1 + min(len(probabilities), n_likely_counts)
 
     pmf = np.zeros(n_residues)  # entry r is the probability of r successes so far, modulo n

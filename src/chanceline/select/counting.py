@@ -100,7 +100,7 @@ def count(
 
     # Some supports may be ruled out by floating point alone: their margin is at most this gap. It
     # is 0 if there are no such supports. (The walk keeps it in an array of one entry.)
-    gap = float(walk.fit.state.gap[0])
+    gap = float(walk.workspace.state.gap[0])
     return SupportCount(
         count=n_separating,
         size=size,

@@ -134,8 +134,8 @@ def drop_cheapest_unneeded(workspace: Hinge) -> bool:
     Returns
     -------
     True if a variable was removed; the workspace is then fitted without it. False if every variable
-    is needed; the workspace then has its former support and weights, from which the next fit
-    computes the rest of its state.
+    is needed; the workspace then has its former support and weights, and the next fit computes its
+    margins and inverse Hessian.
     """
     n_unpenalized = workspace.data.n_unpenalized
     former_support = workspace.support.copy()
@@ -147,11 +147,12 @@ def drop_cheapest_unneeded(workspace: Hinge) -> bool:
     places_by_cost = n_unpenalized + np.argsort(costs, kind="stable")
 
     for place in places_by_cost:
-        # Remove the variable from the support, and fit the others.
+        # Remove the variable from the support of the workspace, and fit the others.
         others_separate = fit(workspace, drop=int(place), max_newton=SWAP_FIT_STEPS)
         if others_separate:
             return True
-        # It is needed: restore the support, and try the next variable.
+        # It is needed: restore the support, which `fit` has changed, and try the next variable. All
+        # costs are those of the full support, computed before the first trial.
         set_support(workspace, former_support, former_weights)
     return False
 

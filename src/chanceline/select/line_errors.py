@@ -200,28 +200,31 @@ def fewest_on_line(
     The fewest errors, and the step: the middle of an interval, or well beyond the first or last
     breakpoint.
     """
-    breakpoints = line.breakpoints
-    is_rising = line.is_rising
+    breakpoints = line.breakpoints  # (samples,) in the first `n_breaks` places
+    is_rising = line.is_rising  # (samples,) whether the margin grows there, so that an error ends
     n_breaks, errors = find_breakpoints(margins, direction, line)  # `errors` at t → −∞
     if n_breaks == 0:
         return LineMinimum(errors, max(least_step, 0.0))  # all steps are equally good
     sort_breakpoints(line, n_breaks)
 
-    # The interval before the first breakpoint. If it lies below the limit, any other one is better.
+    # The interval before the first breakpoint. If it lies below the limit, it is not allowed. Then
+    # it counts as having more errors than are possible, so that the first allowed one replaces it.
     fewest = errors
     best_step = step_before(breakpoints[0], least_step)
     if breakpoints[0] <= least_step:
-        fewest = margins.size + 1  # more errors than are possible
+        fewest = margins.size + 1
 
-    # The interval after each breakpoint.
-    n_since_fewest = 1  # intervals tried from the first one with so few errors on, this included
+    # The interval after each breakpoint. `n_since_fewest` counts the intervals tried from the first
+    # one with so few errors on, including that one.
+    n_since_fewest = 1
     for i in range(n_breaks):
         # At the breakpoint one sample becomes correct or wrong.
         if is_rising[i]:
             errors -= 1
         else:
             errors += 1
-        # There is no room in an interval that is too narrow, or lies below `least_step`.
+        # A step inside the interval. There is no room for one if the interval is so narrow that
+        # rounding could close it, or lies below `least_step`.
         step, has_room = step_after(breakpoints, i, n_breaks=n_breaks, least_step=least_step)
         if not has_room:
             continue
@@ -232,9 +235,9 @@ def fewest_on_line(
             best_step = step
             n_since_fewest = 1
         elif errors == fewest:
-            # Replace the step chosen so far with probability 1/n, n = `n_since_fewest`. (Worse
-            # intervals count in n too, so that earlier ones are somewhat more probable than later
-            # ones.)
+            # Replace the step chosen so far with probability 1/n, n = `n_since_fewest`. (The choice
+            # is not uniform: intervals with more errors count in n too, so that earlier intervals
+            # are somewhat more probable than later ones.)
             is_preferred = next_random(random) * n_since_fewest < 1.0
             if is_preferred:
                 best_step = step
@@ -252,9 +255,10 @@ def descend(workspace: Any, weights: NDArray, margins: NDArray, line: Any) -> in
 
     Parameters
     ----------
-    workspace : a `Hinge`, for its support and random numbers; its own weights are not changed.
-    weights : (capacity,) weights of the columns in the support; changed.
-    margins : (samples,) the margins of these weights; changed.
+    workspace : a `Hinge`, the arrays of a fit. Its columns and support are read, and its random
+        numbers advanced. Its own weights are not changed.
+    weights : (capacity,) weights of the columns in the support, the start of the descent; changed.
+    margins : (samples,) the margins of these weights; changed with them.
     line : `LineScratch` for as many samples; overwritten.
 
     Returns
@@ -264,22 +268,25 @@ def descend(workspace: Any, weights: NDArray, margins: NDArray, line: Any) -> in
     columns = workspace.data.columns  # (columns, samples)
     nonnegative = workspace.data.nonnegative  # (columns,)
     support = workspace.state.support  # (capacity,); the first `size` places are in use
+    size = workspace.state.n_used[0]  # stored in an array of one entry
     random = workspace.state.random
-    size = workspace.state.n_used[0]
 
     errors = count_errors(margins)
     n_idle = 0  # rounds in a row without fewer errors
     while n_idle < IDLE_ROUNDS and errors > 0:
         errors_before = errors
-        start = int(next_random(random) * size)
+        # One round: change the weight at every place of the support, from a random place on.
+        first_place = int(next_random(random) * size)
         for i in range(size):
-            place = (start + i) % size
-            column = columns[support[place]]
+            place = (first_place + i) % size
+            used_column = support[place]
+            column = columns[used_column]
             # A weight that must not be negative may be lowered to zero, but not further.
             least_step = -np.inf
-            if nonnegative[support[place]]:
+            if nonnegative[used_column]:
                 least_step = -weights[place]
 
+            # With step t the weight becomes w + t, and the margins m + t · column.
             minimum = fewest_on_line(
                 margins, direction=column, least_step=least_step, line=line, random=random
             )

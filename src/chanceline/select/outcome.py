@@ -160,14 +160,19 @@ class SearchOutcome(Rule):
             verdict = f"leave{ending} {self.errors} errors among"
         return (
             f"{self.n_selected} of {self.n_features} variables {verdict} "
-            f"{self.n_samples} samples{self._proof()}"
+            f"{self.n_samples} samples{self._proof_text()}"
         )
 
-    def _proof(self) -> str:
-        """Return the end of the summary: what is proven, and up to which gap; empty if nothing is.
+    def _proof_text(self) -> str:
+        """Return the end of the summary: what is proven on the number of variables; may be empty.
 
-        If the lower bound is above the number of variables in the table, all of them together do
-        not suffice.
+        It is proven that no support with fewer than `lower_bound` variables suffices. So the number
+        of variables found is the minimum if it is not above that bound. A bound above the number of
+        variables in the table says that all of them together do not suffice.
+
+        If some decisions were left to floating point, these statements hold up to a gap
+        (`proven_gap`, otherwise 0): smaller supports may separate, but only by a margin of at most
+        the gap.
         """
         gap_text = ""
         if self.proven_gap > 0.0:

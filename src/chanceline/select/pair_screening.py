@@ -32,15 +32,20 @@ def screen_pairs(problem: Problem, count: int) -> NDArray[np.int64]:
     unit_columns_float32 = unit_columns.astype(np.float32)
     largest_gains = np.zeros(n_features, dtype=np.float32)
     best_partners = np.zeros(n_features, dtype=np.int64)
-    for first_of_block in range(0, n_features, BLOCK_COLUMNS):
-        # The rows of `overlaps` and `gains` are a block of variables i, from `first_of_block` on.
-        # The columns are all variables j from `first_of_block` on; `_gains` is 0 where j ≤ i.
-        block = slice(first_of_block, first_of_block + BLOCK_COLUMNS)
-        from_block_on = slice(first_of_block, n_features)
-        overlaps = unit_columns_float32[block] @ unit_columns_float32[from_block_on].T
-        gains = _gains(products_with_labels[block], products_with_labels[from_block_on], overlaps)
-        largest_gains[block] = gains.max(axis=1)
-        best_partners[block] = first_of_block + gains.argmax(axis=1)
+    # The table of all pairs (i, j) may be too large for the memory, so it is computed for some
+    # variables i at a time: the rows of `overlaps` and `gains`. As j > i, their partners j are
+    # among the variables from the first of these i on: the columns, of which column 0 is variable
+    # `first`.
+    for first in range(0, n_features, BLOCK_COLUMNS):
+        some_variables = slice(first, first + BLOCK_COLUMNS)
+        partners = slice(first, n_features)
+        overlaps = unit_columns_float32[some_variables] @ unit_columns_float32[partners].T
+        # The gains are 0 where j ≤ i.
+        gains = _gains(
+            products_with_labels[some_variables], products_with_labels[partners], overlaps
+        )
+        largest_gains[some_variables] = gains.max(axis=1)
+        best_partners[some_variables] = first + gains.argmax(axis=1)
 
     # Take the variables i of largest gain. The last variable has no partner, so there are at most
     # n_features − 1 pairs.

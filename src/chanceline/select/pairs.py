@@ -71,18 +71,18 @@ def cut_cone(cone: Any, x: float, y: float, is_exact: bool) -> Cone:
 
     The cone contains the directions from its start edge counter-clockwise to its stop edge, at most
     a half-plane. An edge is inside if x·u + y·v > 0 there, outside if it is < 0, and on the border
-    if it is 0. The cases:
+    if it is 0. The cases, in the order of the code:
 
-        both outside                          nothing is left
-        one outside, the other on the border  nothing is left
-        both on the border                    the cone is a half-plane: all of it is left if the
-                                              normal (x, y) points into it, else nothing
-        one outside, the other inside         the border replaces the edge that is outside
-        none outside, one or both inside      all is left
+        A  both outside                          nothing is left
+        B  one outside, the other inside         the border replaces the edge that is outside
+        C  none outside, one or both inside      all is left
+        D  one outside, the other on the border  nothing is left
+        E  both on the border                    the cone is a half-plane: all of it is left if the
+                                                 normal (x, y) points into it, else nothing
 
     If the products may have rounding errors, an edge counts as on the border where rounding could
-    change the sign. Then no case with an edge on the border cuts anything. So the result may be too
-    large, but never too small.
+    change the sign. Then nothing is cut off in the cases D and E. So the result may be too large,
+    but never too small.
 
     cone : the `Cone`.
     x, y : the normal of the constraint.
@@ -105,10 +105,10 @@ def cut_cone(cone: Any, x: float, y: float, is_exact: bool) -> Cone:
     start_is_inside = at_start > doubt_at_start
     stop_is_inside = at_stop > doubt_at_stop
 
-    is_empty = False  # without any of the cases below the cone stays as it is
-    if start_is_outside and stop_is_outside:
+    is_empty = False
+    if start_is_outside and stop_is_outside:  # case A
         is_empty = True
-    elif start_is_inside or stop_is_inside:
+    elif start_is_inside or stop_is_inside:  # cases B and C
         # Replace an edge that is outside by an edge of the half-plane x·u + y·v > 0. The start edge
         # of the half-plane is the normal (x, y) turned clockwise by a right angle, its stop edge is
         # the normal turned counter-clockwise.
@@ -118,15 +118,15 @@ def cut_cone(cone: Any, x: float, y: float, is_exact: bool) -> Cone:
         if stop_is_outside:
             stop_u = -y
             stop_v = x
-    elif is_exact:
-        # No edge is inside, and one or both are on the border. If only one is, the other is
-        # outside, and nothing is left. If both are, the cone is one of the two half-planes beside
-        # the border. It is left if the normal points into it, that is if the normal lies
-        # counter-clockwise of the start edge: the cross product start × normal is positive.
+    elif is_exact:  # cases D and E; with rounding errors the cone stays as it is
+        # No edge is inside, and one or both are on the border. If both are, the cone is one of the
+        # two half-planes beside the border. The normal points into it if it lies counter-clockwise
+        # of the start edge: the cross product start × normal is positive.
         both_on_border = at_start == 0.0 and at_stop == 0.0
         start_cross_normal = y * start_u - x * start_v
         normal_points_inside = start_cross_normal > 0.0
-        is_empty = not (both_on_border and normal_points_inside)
+        all_is_left = both_on_border and normal_points_inside
+        is_empty = not all_is_left
     return Cone(start_u, start_v, stop_u, stop_v, is_empty)
 
 
@@ -157,8 +157,9 @@ def next_pair(  # noqa: PLR0913
     Weights (u, v) of variables i and j meet constraint c if x·u + y·v > 0. Here x is the value of
     variable i at sample plus_sample[c] minus that at sample minus_sample[c], and y the same for
     variable j. (If minus_sample[c] is −1, nothing is subtracted.) The directions (u, v) that meet
-    all constraints so far form a cone, and each further constraint may cut a part off. If the cone
-    becomes empty, the pair cannot separate.
+    all constraints so far form a cone: `half_plane` is the cone of the first constraint, and
+    `cut_cone` cuts off what another one forbids. If the cone becomes empty, the pair cannot
+    separate.
 
     Pairs are visited row by row, from (first_row, after_column + 1) on, as long as i < stop_row.
     (All loops are in this function: to hand arrays on to another function for every pair would take
@@ -182,8 +183,10 @@ def next_pair(  # noqa: PLR0913
         if i == first_row:
             first_partner = after_column + 1
         for j in range(first_partner, values.shape[0]):
-            # Products of small integers are exact.
+            # Arithmetic with small integers is exact.
             is_exact = is_whole[i] and is_whole[j]
+
+            # The cone of all directions (u, v) that meet all constraints.
             cone = EVERYTHING
             for constraint in range(plus_sample.size):
                 x = values[i, plus_sample[constraint]]
@@ -231,9 +234,16 @@ def pair_constraints(problem: Problem) -> Constraints:
     constraints show up soon.
 
     The values are those of X itself, because the scaled columns of the problem are rounded.
+
+    Returns
+    -------
+    The `Constraints`: the values, (features, samples), and for each constraint the two samples
+    whose difference w must make positive. Without an intercept the values are multiplied by the
+    labels y, and there is no second sample (−1).
     """
-    # The values, (features, samples). `small_integers` returns a row of NaN for a variable whose
-    # values are not small integers; this row is filled with the values of X.
+    # The values, (features, samples). `small_integers` returns a row for each variable, with its
+    # values as integers, or all NaN if they are not small integers (after a change of scale). Rows
+    # of NaN are filled with the values of X.
     values = small_integers(problem)
     is_whole = ~np.isnan(values[:, 0])
     values[~is_whole] = problem.X.T[~is_whole]
@@ -241,9 +251,11 @@ def pair_constraints(problem: Problem) -> Constraints:
     # The seed can be fixed, because the order of constraints does not change results.
     generator = np.random.Generator(np.random.PCG64(0))
     if not problem.intercept:
+        # A constraint y_μ w·x_μ > 0 has the values y_μ x_μ of a single sample.
         samples = generator.permutation(problem.n_samples)
+        labelled_values = values * problem.y
         return Constraints(
-            values * problem.y,
+            labelled_values,
             is_whole,
             plus_sample=samples,
             minus_sample=np.full(samples.size, -1),  # nothing is subtracted
@@ -255,14 +267,16 @@ def pair_constraints(problem: Problem) -> Constraints:
     negative_samples = np.flatnonzero(problem.y < 0)
     n_constraints = positive_samples.size * negative_samples.size
     if n_constraints <= MAX_CONSTRAINTS:
-        pair_numbers = generator.permutation(n_constraints)
+        constraint_numbers = generator.permutation(n_constraints)
     else:
-        pair_numbers = generator.integers(n_constraints, size=MAX_CONSTRAINTS)
+        constraint_numbers = generator.integers(n_constraints, size=MAX_CONSTRAINTS)
+    number_of_positive = constraint_numbers // negative_samples.size
+    number_of_negative = constraint_numbers % negative_samples.size
     return Constraints(
         values,
         is_whole,
-        plus_sample=positive_samples[pair_numbers // negative_samples.size],
-        minus_sample=negative_samples[pair_numbers % negative_samples.size],
+        plus_sample=positive_samples[number_of_positive],
+        minus_sample=negative_samples[number_of_negative],
     )
 
 
@@ -298,11 +312,15 @@ def sweep_pairs(
     constraints = pair_constraints(problem)
     table = ExactTable(problem)
     all_refuted = True
-    for row in range(0, problem.n_features, ROWS_A_STEP):
-        stop_row = min(row + ROWS_A_STEP, problem.n_features)
-        # (i, j) is the next pair that the constraints do not rule out; i = −1 if there is none with
-        # row ≤ i < stop_row. As j > i, the first row begins after column j = row.
-        i, j = next_pair(*constraints, first_row=row, after_column=row, stop_row=stop_row)
+    # Pairs (i, j), i < j, are visited row by row: i is the row and j the column of a table of all
+    # pairs. Between two chances to interrupt, ROWS_A_STEP rows are swept.
+    for start_row in range(0, problem.n_features, ROWS_A_STEP):
+        stop_row = min(start_row + ROWS_A_STEP, problem.n_features)
+        # The first pair of these rows that the constraints do not rule out; i = −1 if there is
+        # none. As j > i, the search begins after column j = start_row of row i = start_row.
+        i, j = next_pair(
+            *constraints, first_row=start_row, after_column=start_row, stop_row=stop_row
+        )
         while i >= 0:
             pair = np.array([i, j])
             verdict, rule = settle_pair(table, pair, max_decisions)
@@ -311,6 +329,7 @@ def sweep_pairs(
                 return
             if verdict != INSEPARABLE:
                 all_refuted = False
+            # Go on after this pair.
             i, j = next_pair(*constraints, first_row=i, after_column=j, stop_row=stop_row)
         yield PairSweep.GOES_ON
     if all_refuted:
@@ -327,9 +346,9 @@ class SettledPair(NamedTuple):
 def settle_pair(table: ExactTable, pair: NDArray[np.int64], max_decisions: int) -> SettledPair:
     """Decide exactly whether two variables separate.
 
-    First the largest margin is computed in floating point. If this gives neither a rule that
-    separates nor a proof that there is none, because rounding could matter, rational arithmetic
-    decides.
+    The hard-margin fit in floating point decides if it finds a rule whose margins are all positive,
+    or a conflict (samples that cannot all be right) which is proven in spite of rounding. Otherwise
+    rational arithmetic decides.
 
     Parameters
     ----------
@@ -343,17 +362,17 @@ def settle_pair(table: ExactTable, pair: NDArray[np.int64], max_decisions: int) 
     With it a rule that separates, if one is known in doubles.
     """
     problem = table.problem
-    largest_margin = margin_on(problem, pair)
-    if largest_margin.verdict == SEPARABLE:
-        weights, constant = problem.split(largest_margin.weights)
+    margin_fit = margin_on(problem, pair)  # its verdict, weights and multipliers
+    if margin_fit.verdict == SEPARABLE:
+        weights, constant = problem.split(margin_fit.weights)
         rule = scaled_rule(problem, pair, weights, constant)
         if rule.separates:
             return SettledPair(SEPARABLE, rule)
         # A rule with errors decides nothing: its margins are as small as rounding errors.
-    if is_refuted(problem, pair, largest_margin):
+    if is_refuted(problem, pair, margin_fit):  # by a proven conflict
         return SettledPair(INSEPARABLE, None)
 
-    # Rounding could matter: use rational arithmetic, if that is allowed and affordable.
+    # Neither is certain: use rational arithmetic, if that is allowed and affordable.
     n_columns = pair.size + problem.n_unpenalized
     if table.decisions >= max_decisions:
         return SettledPair(UNDECIDED, None)

@@ -61,7 +61,9 @@ def front(  # noqa: PLR0913
     max_variables = min(max_features, problem.n_features)
     errors_of_singles = single_errors(problem)
 
-    # Search the whole table, or a pool of its columns; then `searched_columns` says which.
+    # Search the whole table, or a pool of its columns. A pool consists of promising columns, chosen
+    # partly by `errors_of_singles`; `searched_columns` then says which columns of the table these
+    # are. It is None if the whole table is searched.
     searched_problem, searched_columns = _table_to_search(
         problem, pool, max_variables, errors_of_singles
     )
@@ -73,9 +75,13 @@ def front(  # noqa: PLR0913
         if progress is not None:
             progress(n_swaps, n_swaps_in_all)
 
-    # Prove the points of one and two variables, on the whole table. All pairs are searched only
-    # with the default budget: a user who sets one does not want to wait for them.
+    # The best rule found for each number of variables, as rules on columns of the whole table.
     points = search.points(problem, searched_columns)
+
+    # Search supports of one variable exhaustively on the whole table, and those of two if that does
+    # not take too long. This improves the points where it finds fewer errors, and marks them as
+    # proven. All pairs are searched only with the default budget: a user who sets one does not want
+    # to wait for them.
     points = prove_singles(problem, points, errors_of_singles)
     points = prove_pairs(problem, points, all_pairs=budget is None)
     return Front(

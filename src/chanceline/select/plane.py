@@ -116,10 +116,10 @@ def _turn_about(
 ) -> _TurnResult:
     """Turn lines about the pivots by half a circle; return the best split met, and a lower bound.
 
-    A place is a point at which one or more samples lie. The errors of a line change only at angles
-    where it meets a place. If rounding makes two such angles indistinguishable, the split between
-    them is left out, although it may be better. The lower bound takes such hidden splits into
-    account.
+    A split classifies the samples on one side of a line as positive. Samples lie at places, one or
+    more at each. While a line turns, its split changes only at angles where it meets a place. If
+    rounding makes two such angles indistinguishable, the split between them is hidden: it is left
+    out of the search, although it may be better. The lower bound takes hidden splits into account.
 
     pivots : (pivots, 2) the points to turn lines about.
     places : the places of all samples.
@@ -130,11 +130,11 @@ def _turn_about(
     hidden_splits = _HiddenSplits(places, fewest=best.errors)
     # Many pivots at a time, but not so many that their tables of angles take too much memory.
     chunk_size = max(1, ANGLES_AT_ONCE // len(places.points))  # pivots at a time
-    for first_pivot in range(0, len(pivots), chunk_size):
-        pivot_chunk = pivots[first_pivot : first_pivot + chunk_size]
+    for chunk_start in range(0, len(pivots), chunk_size):
+        pivot_chunk = pivots[chunk_start : chunk_start + chunk_size]
         turn = _turn_lines(places, pivot_chunk, intercept)
 
-        # The best split that the lines of this chunk meet, if it is better than `best`.
+        # The best split that the lines of this chunk meet replaces `best` if it is better.
         position = turn.best_position()
         fewest_met = int(turn.errors[position])
         if fewest_met < best.errors:
@@ -143,9 +143,14 @@ def _turn_about(
                 is_positive=turn.positive_places(position, places),
             )
 
-        # Update `hidden_splits.fewest`. Only hidden splits with fewer errors than `best` matter.
-        hidden_splits.lower_fewest(turn, pivot_chunk, fewest_seen=best.errors)
-    return _TurnResult(best=best, lower_bound=min(hidden_splits.fewest, best.errors))
+        # Note in `hidden_splits.fewest` how few errors the hidden splits of this chunk may make.
+        # Only those that may be better than `best` are looked at; `best` is up to date by now, so
+        # that they are as few as possible.
+        hidden_splits.lower_fewest(turn, pivot_chunk, errors_of_best=best.errors)
+
+    # No split makes fewer errors than the best one met, unless a hidden one does.
+    lower_bound = min(hidden_splits.fewest, best.errors)
+    return _TurnResult(best=best, lower_bound=lower_bound)
 
 
 class _TurnResult(NamedTuple):
@@ -274,73 +279,87 @@ class _Turn(NamedTuple):
     def positive_places(self, position: _Position, places: _Places) -> NDArray[np.bool_]:
         """Return which places, (places,) bools, a line classifies as positive.
 
-        A place is a point at which one or more samples lie. The line passes through the position's
-        pivot and has turned past `position.step` other places. The places left of the line are
-        positive, or those right of it, as `position.orientation` says.
+        A place is a point at which one or more samples lie. A line turns about a pivot, which is
+        one of the places or the origin. At each step it meets another place, which changes from its
+        left side to its right side, or back.
+
+        position : the line: about which pivot it has turned (`pivot`, a row of the arrays), how
+            many places it has met (`step`), and which of its sides is positive (`orientation`).
         """
-        # At the start `side_of_place` is +1 for places left of the line. The line then meets the
-        # places in the order of `order`, and each one changes sides when it is met.
-        pivot = position.pivot
-        is_left = self.side_of_place[pivot] > 0
-        already_met = self.order[pivot, : position.step]
-        is_left[already_met] = ~is_left[already_met]
+        # At the start `side_of_place` is +1 for places left of the line. Places met since then have
+        # changed sides; `order` holds the places in the order in which they are met.
+        row = position.pivot
+        is_left = self.side_of_place[row] > 0  # (places,)
+        places_met = self.order[row, : position.step]
+        is_left[places_met] = ~is_left[places_met]
 
         if position.orientation == RIGHT_IS_POSITIVE:
             is_positive_side = ~is_left
         else:
             is_positive_side = is_left
 
-        # The line can be moved slightly to either side of the pivot. So the samples there are
-        # classified as their majority.
+        # If the pivot is itself a place, the line can be moved slightly to either side of it. So
+        # the samples there are classified as their majority.
         majority_is_positive = places.n_positive >= places.n_negative
-        return np.where(self.is_pivot[pivot], majority_is_positive, is_positive_side)
+        is_place_of_pivot = self.is_pivot[row]  # (places,)
+        return np.where(is_place_of_pivot, majority_is_positive, is_positive_side)
 
     def ties_below(self, fewest: int) -> Iterator[_Tie]:
         """Yield the ties within which some split could make fewer errors than `fewest`.
 
-        A tie is a set of places (points of samples) that a line meets at angles which cannot be
-        told apart, so that the order in which the line meets them is unknown.
+        Each line turns about its pivot and meets one place (a point of one or more samples) at each
+        step. A tie is a set of places that a line meets one after the other at angles which cannot
+        be told apart, so that their order is unknown. Splits between them are not searched.
         """
         if not self.is_tied.any():
             return
-        # Sets of neighbouring steps, (sets,): where they begin in the flattened arrays, and sizes.
-        starts, sizes = self._sets_of_tied_places()
+        # All steps, (pivots, steps), are divided into sets of neighbouring steps whose angles are
+        # tied; most sets are a single step. A set is given by the index of its first step in the
+        # flattened arrays and by its size; both (sets,).
+        first_steps, sizes = self._sets_of_tied_steps()
+        is_tie = sizes > 1
         for orientation in (LEFT_IS_POSITIVE, RIGHT_IS_POSITIVE):
-            fewest_within = self._fewest_within_sets(orientation, starts)  # (sets,) errors
-            is_tie = sizes > 1  # most sets have one place only
-            may_be_better = is_tie & (fewest_within < fewest)
-            for i in np.flatnonzero(may_be_better):
-                # From the flattened index to the row (pivot) and the column (step) of `order`.
-                pivot, first_step = np.unravel_index(starts[i], self.order.shape)
-                members = self.order[pivot, first_step : first_step + sizes[i]]
-                yield _Tie(errors=int(fewest_within[i]), pivot=int(pivot), places=members)
+            fewest_in_set = self._fewest_in_sets(orientation, first_steps)  # (sets,) errors
+            may_be_better = is_tie & (fewest_in_set < fewest)
+            for tied_set in np.flatnonzero(may_be_better):
+                # From the flattened index to the row (pivot) and the column (step) of `order`,
+                # which says which place is met at each step.
+                row, column = np.unravel_index(first_steps[tied_set], self.order.shape)
+                places = self.order[row, column : column + sizes[tied_set]]
+                yield _Tie(errors=int(fewest_in_set[tied_set]), pivot=int(row), places=places)
 
-    def _fewest_within_sets(self, orientation: int, starts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the fewest errors that a line can reach within each set of tied places, (sets,).
+    def _fewest_in_sets(
+        self, orientation: int, first_steps: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Bound from below the errors of a line between the places of each tied set, (sets,).
 
-        A turning line meets one place (point of samples) at each step. The order of the places
-        within a set is unknown. In the best case the line first meets those that lower the errors.
-        Then the errors fall by the sum of these changes.
+        A turning line meets one place (a point of one or more samples) at each step; meeting it
+        changes the number of errors. In a tied set the order of the places is unknown, because
+        their angles cannot be told apart. In the best case the line first meets the places that
+        lower the errors. Then the errors fall by the sum of these changes.
 
-        orientation : whether the places left or right of the line are positive.
-        starts : (sets,) the first step of each set, as an index of flattened arrays (pivots,
-            steps). A set ends where the next one begins.
+        orientation : LEFT_IS_POSITIVE or RIGHT_IS_POSITIVE, the side of the line that is positive.
+        first_steps : (sets,) the first step of each set, as an index of flattened arrays (pivots,
+            steps), ascending. A set ends where the next one begins.
         """
         # `change_at_step` is the change if left is positive. If right is positive, correct and
         # wrong are exchanged, so the change has the opposite sign.
-        change = self.change_at_step
+        change_at_step = self.change_at_step  # (pivots, steps)
         if orientation == RIGHT_IS_POSITIVE:
-            change = -change
-        falls = np.minimum(change, 0).ravel()
-        largest_fall = np.add.reduceat(falls, starts)  # (sets,), the sum within each
+            change_at_step = -change_at_step
+
+        # Of every set, the sum of the changes that lower the errors.
+        falls = np.minimum(change_at_step, 0).ravel()
+        largest_fall = np.add.reduceat(falls, first_steps)  # (sets,)
 
         # `errors` holds the errors just before each step. At the first step of a set these are the
         # errors before the whole set.
-        errors_before_set = self.errors[orientation].ravel()[starts]
+        errors_before_step = self.errors[orientation].ravel()
+        errors_before_set = errors_before_step[first_steps]
         return errors_before_set + largest_fall
 
-    def _sets_of_tied_places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where each set of tied places begins in `is_tied`, flattened, and its size; both (sets,).
+    def _sets_of_tied_steps(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where each set of tied steps begins in `is_tied`, flattened, and its size; both (sets,).
 
         A set begins at an angle that is not tied to the one before, and ends where the next set
         begins; most have one place only. No set reaches from one row into the next, since the first
@@ -366,22 +385,27 @@ class _Turn(NamedTuple):
 def _turn_lines(places: _Places, pivots: Floats, intercept: bool) -> _Turn:
     """Turn a line about each pivot by half a circle, and count its errors on the way.
 
-    A place is a point at which one or more samples lie. The line meets every place once, at one of
-    its steps; the place then moves from one side of the line to the other.
+    A place is a point at which one or more samples lie. All lines start along the x axis and turn
+    counter-clockwise. At each step a line meets one place, which then moves from one side of the
+    line to the other. After half a circle it has met every place once, as the line extends both
+    ways from its pivot. One side of the line counts as positive.
 
     places : the places of all samples.
     pivots : (pivots, 2) the points that the lines turn about.
     intercept : without one the pivot is the origin, and samples there are errors.
     """
-    # The coordinates x and z of each place relative to each pivot (y denotes labels), and its
-    # direction; all (pivots, places).
+    # The coordinates of each place relative to each pivot, and its direction seen from the pivot,
+    # from −π to π; all (pivots, places). (The second coordinate is called z, as y denotes labels.)
     x = places.points[:, 0] - pivots[:, None, 0]
     z = places.points[:, 1] - pivots[:, None, 1]
     is_pivot = (x == 0) & (z == 0)
     direction = np.arctan2(z, x)
+    # On which side of the line each place is at the start: +1, left, for directions from 0 to π;
+    # −1, right, for the others; 0 for the place of the pivot.
     side_of_place = _side_at_start(direction, is_pivot)
 
-    # Sort the places of each pivot by the angle at which the line meets them. The arrays from
+    # Sort the places of each pivot by the angle by which the line has turned when it meets them:
+    # their direction modulo π; ∞ for the place of the pivot, which comes last. The arrays from
     # `order` on have the shape (pivots, steps): at each step the line meets one place.
     angle_of_place = _angle_when_met(direction, is_pivot)
     order = np.argsort(angle_of_place, axis=1, kind="stable")
@@ -450,10 +474,11 @@ def _errors_before_steps(
 ) -> NDArray[np.int64]:
     """Count the errors of turning lines just before each of their steps, (2, pivots, steps).
 
-    Each line turns about its pivot. At every step it meets one place (a point at which one or more
-    samples lie), which moves to its other side. The samples on one side of a line are called
-    positive. That is the left side in entry LEFT_IS_POSITIVE = 0 of the result, and the right side
-    in entry RIGHT_IS_POSITIVE = 1.
+    Each line turns about its pivot, a fixed point. A place is a point at which one or more samples
+    lie. At every step the line meets one place, which moves to its other side. The samples on one
+    side of a line are classified as positive: the left side in entry LEFT_IS_POSITIVE = 0 of the
+    result, the right side in entry RIGHT_IS_POSITIVE = 1. (The last step of a line "meets" its own
+    pivot, if this is a place, and changes nothing.)
 
     side_of_place : (pivots, places) +1 if the place is on the left of the line at the start, −1 on
         the right, 0 for the pivot.
@@ -461,12 +486,12 @@ def _errors_before_steps(
     intercept : without one the pivot is the origin, and samples there are errors. Then samples must
         be multiplied by their labels, so that all are positive.
     """
-    # Left is positive: the errors at the start, plus the changes at all steps before this one.
-    # Samples at the pivot are left out here.
+    # Left is positive: the errors at the start, plus the changes at all steps before the present
+    # one. Samples at the pivot lie on neither side and are counted at the end.
     wrong_at_start = _wrong_at_start(places, side_of_place)  # (pivots, 1)
-    changes_with_this_step = np.cumsum(change_at_step, axis=1)
-    changes_before = changes_with_this_step - change_at_step
-    errors_left_positive = wrong_at_start + changes_before  # (pivots, steps)
+    changes_after_step = np.cumsum(change_at_step, axis=1)
+    changes_before_step = changes_after_step - change_at_step
+    errors_left_positive = wrong_at_start + changes_before_step  # (pivots, steps)
 
     # Right is positive: correct samples become wrong, and wrong ones correct. So the errors of both
     # cases add up to the number of samples outside the pivot.
@@ -523,14 +548,14 @@ class _HiddenSplits:
         self.fewest = fewest
         self.n_compared = 0
 
-    def lower_fewest(self, turn: _Turn, pivots: Floats, fewest_seen: int) -> None:
+    def lower_fewest(self, turn: _Turn, pivots: Floats, errors_of_best: int) -> None:
         """Lower `fewest` to the errors of splits that may be hidden between tied angles of a turn.
 
         turn : that of the lines about these pivots.
         pivots : (pivots, 2).
-        fewest_seen : errors of the best split found; only splits with fewer errors matter.
+        errors_of_best : of the best split found; only splits with fewer errors matter.
         """
-        for tie in turn.ties_below(fewest_seen):
+        for tie in turn.ties_below(errors_of_best):
             self.n_compared += 1
             if self._may_hide_a_split(pivots[tie.pivot], tie):
                 self.fewest = min(self.fewest, tie.errors)
@@ -600,7 +625,7 @@ def best_rule_on_pairs(problem: Problem, pairs: Iterable[ArrayLike]) -> PairsSea
     return PairsSearched(best_rule, lower_bound)
 
 
-def _rule_of_split(table: ExactTable, support: NDArray[np.int64], split: Split) -> Rule:
+def _rule_of_split(table: ExactTable, support: NDArray[np.int64], line_split: Split) -> Rule:
     """Make a rule of a split of the samples by a line.
 
     The rule has the largest margin on the samples that the split classifies correctly. If the gap
@@ -610,19 +635,21 @@ def _rule_of_split(table: ExactTable, support: NDArray[np.int64], split: Split) 
 
     table : the problem in rational arithmetic.
     support : (2,) the two columns.
-    split : the samples that are to be correct.
+    line_split : the split; it says which samples are to be correct.
     """
     problem = table.problem
-    samples = np.flatnonzero(split.is_correct)
-    margin = margin_on(problem, support, samples)
-    weights, constant = problem.split(margin.weights)
-    rule = scaled_rule(problem, support, weights, constant)
-    if rule.errors <= split.errors or problem.signs is not None:
-        return rule
+    correct_samples = np.flatnonzero(line_split.is_correct)
+    margin_fit = margin_on(problem, support, correct_samples)
+    # The last weight is that of the intercept, if there is one: `Problem.split` separates the two.
+    weights, constant = problem.split(margin_fit.weights)
+    max_margin_rule = scaled_rule(problem, support, weights, constant)
+    if max_margin_rule.errors <= line_split.errors or problem.signs is not None:
+        return max_margin_rule
 
     # The gap is too narrow for floating point.
-    if is_affordable(support.size + problem.n_unpenalized, problem.n_samples):
-        exact_rule = separating_rule(table, support, samples).rule
-        if exact_rule is not None:
+    n_columns = support.size + problem.n_unpenalized
+    if is_affordable(n_columns, problem.n_samples):
+        exact_rule = separating_rule(table, support, correct_samples).rule
+        if exact_rule is not None:  # else no weights in doubles are known
             return exact_rule
-    return rule
+    return max_margin_rule

@@ -182,17 +182,20 @@ def _errors_with_threshold(
     sweep = sweep_thresholds(values, y)
     errors = sweep.errors
 
-    # No threshold can lie between equal values. There the errors are replaced by those of the
-    # threshold below all values, where exactly the negative samples are wrong. As this threshold
-    # counts anyway, the minimum and the maximum are those of the possible thresholds.
+    # No threshold can lie between equal values. So thresholds there must not count in the minimum
+    # and maximum below. Their errors are replaced by those of a threshold that counts anyway: the
+    # one below all values, where exactly the negative samples are wrong.
     is_tied = np.diff(sweep.sorted_scores, axis=1) == 0  # thresholds 1 … samples − 1
     errors_below_all = np.count_nonzero(y < 0)
-    errors[:, 1:-1][is_tied] = errors_below_all
+    errors_between_samples = errors[:, 1:-1]  # a view, of the same thresholds
+    errors_between_samples[is_tied] = errors_below_all
 
-    # A falling rule is wrong exactly where the rising rule with the same threshold is correct.
-    errors_of_rising = errors.min(axis=1)
-    errors_of_falling = len(y) - errors.max(axis=1)
-    return errors_of_rising, errors_of_falling
+    # A falling rule is wrong exactly where the rising rule with the same threshold is correct. So
+    # it makes samples − errors of them, the fewest where the rising rule makes the most.
+    fewest_of_rising = errors.min(axis=1)
+    most_of_rising = errors.max(axis=1)
+    fewest_of_falling = len(y) - most_of_rising
+    return fewest_of_rising, fewest_of_falling
 
 
 def best_single_rule(problem: Problem, column: int) -> Rule | None:

@@ -24,8 +24,16 @@ def sweep_small_supports(problem: Problem, best: Candidate, max_pairs: int) -> I
     """Try all supports of one variable, and of two if there are at most `max_pairs` pairs.
 
     Yields a candidate if a support separates that is smaller than that of `best`, the best one so
-    far. Yields a `LowerBound` for what is proven: the smallest size that is not ruled out, and how
-    many supports were tried for that (`nodes`).
+    far; and what is proven, as a `LowerBound` on the size of supports that separate. Its `nodes`
+    are the number of supports tried for the proof. The sweep goes on to the next size only as long
+    as it is worth it:
+
+        what is found                        what is yielded           what follows
+        `best` has 0 or 1 variables          its size as a bound       nothing
+        one variable separates               its candidate, bound 1    nothing
+        one separates, but not in doubles    nothing                   nothing
+        none separates                       bound 2                   pairs, if `best` has more
+                                                                       than two variables
     """
     n_features = problem.n_features
     n_selected = best.support.size
@@ -43,8 +51,9 @@ def sweep_small_supports(problem: Problem, best: Candidate, max_pairs: int) -> I
             iterations=best.iterations,
             rule=best_single_rule(problem, separating_column),
         )
-        # If there is no candidate, the variable separates in rational arithmetic, but no rule with
-        # weights in doubles does. Then no bound is yielded.
+        # Without a candidate the variable separates in rational arithmetic, but no rule with
+        # weights in doubles is known. Then nothing is yielded: a single variable may suffice, so
+        # that a bound of 2 would be false.
         if candidate is not None:
             yield candidate
             yield LowerBound(1, nodes=n_features)

@@ -56,9 +56,10 @@ def candidate_of(workspace: Hinge, iterations: int) -> Candidate:
 
 
 def start_from(problem: Problem, candidate: Candidate) -> tuple[Hinge, bool]:
-    """Make a workspace with the support of a candidate, and fit its weights.
+    """Make a workspace (a `Hinge`) with the support of a candidate, and fit its weights.
 
-    With an intercept the first column of a support in the workspace is that of the intercept, which
+    A `Hinge` holds the arrays for fits of the squared hinge loss by Newton's method. With an
+    intercept the first column of a support in the workspace is that of the intercept, which
     is the last column of the problem. The variables follow.
 
     Returns
@@ -78,12 +79,14 @@ def start_from(problem: Problem, candidate: Candidate) -> tuple[Hinge, bool]:
     )
     set_support(workspace, support, weights)
 
-    # Fit, which also computes the margins. A Newton step may make a weight negative that must not
-    # be; then its column leaves the support, although the candidate may need it. So if there are
-    # such weights, the candidate's rule is kept as it is, by a fit without steps. (If all weights
-    # are zero, there is no rule to keep.)
+    # Fit, which also computes the margins. Some weights may be required not to be negative. If a
+    # Newton step would make such a weight negative, its column leaves the support, although the
+    # candidate may need it. So in this case the candidate's weights are kept, by a fit that
+    # computes the margins without any step. (If all weights are zero, there are none to keep.)
     max_newton = FULL_FIT_STEPS
-    if problem.nonnegative.any() and candidate.weights.any():
+    has_sign_conditions = problem.nonnegative.any()
+    has_weights = candidate.weights.any()
+    if has_sign_conditions and has_weights:
         max_newton = 0
     fit(workspace, max_newton=max_newton)
 

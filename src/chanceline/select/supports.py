@@ -84,19 +84,24 @@ def all_supports(  # noqa: PLR0913
 
     Yields
     ------
-    A step at every stop: FOUND or EXHAUSTED for the last one, else PAUSED.
+    A step at every stop; its `verdict` is
+
+        FOUND        a support that suffices: the last step
+        EXHAUSTED    there is none, apart from those counted in `undecided`: the last step
+        PAUSED       the walk goes on. It has paused; or a question has been answered; or the check
+                     of a support has failed or could not decide
     """
     walk = make_walk(problem, size, max_errors, limits=limits)
     table = ExactTable(problem)
-    n_without_rule = 0  # supports that suffice, but for which no rule in doubles was found
+    n_unconfirmed = 0  # supports found that rational arithmetic has neither confirmed nor refuted
     while True:
         event = walk_on(walk, chunk)
         if event == EXHAUSTED:
-            yield _present_step(walk, n_without_rule)._replace(verdict=EXHAUSTED)
+            yield _paused_step(walk, n_unconfirmed)._replace(verdict=EXHAUSTED)
             return
 
         if event == FOUND:
-            step = _present_step(walk, n_without_rule)
+            step = _paused_step(walk, n_unconfirmed)
             confirmed = confirm_support(
                 table, step.support, step.correct_samples, max_errors, max_decisions
             )
@@ -108,31 +113,36 @@ def all_supports(  # noqa: PLR0913
                 )
                 return
             if confirmed.verdict == UNDECIDED:
-                n_without_rule += 1
+                n_unconfirmed += 1
         elif event == ASKED:
-            answer_question(walk, table, max_decisions)
+            answer_question(walk, table, max_decisions)  # the answer is left in the walk
 
         # The walk goes on.
-        yield _present_step(walk, n_without_rule)
+        yield _paused_step(walk, n_unconfirmed)
 
 
-def _present_step(walk: Walk, n_without_rule: int) -> Step:
-    """Describe where the walk stands, as a PAUSED step.
+def _paused_step(walk: Walk, n_unconfirmed: int) -> Step:
+    """Describe where the walk stands, as a PAUSED step; the caller may change its verdict.
 
-    Its support consists of the variables that the walk includes at present.
+    The support of the step consists of the variables that the walk includes at present. The correct
+    samples are those that the last fit has not given up as errors.
 
-    n_without_rule : number of supports that suffice, but without a rule in doubles. They count as
+    n_unconfirmed : number of supports that suffice in floating point and that rational arithmetic
+        could not confirm: it took too long, or found no rule with weights in doubles. They count as
         undecided, besides those that the walk itself has not decided.
     """
-    tally = walk.path.tally
+    counts = walk.path.tally  # of the walk so far
+    fit_state = walk.workspace.state  # what the last fit has left behind
     is_included = walk.path.variables.status == INCLUDED
+    columns_of_X = walk.order[is_included]  # instead of the walk's own numbers
     return Step(
         verdict=PAUSED,
-        nodes=int(tally[NODES]),
-        undecided=int(tally[UNDECIDED_SUPPORTS]) + n_without_rule,
-        support=np.sort(walk.order[is_included]),  # columns of X instead of the walk's numbers
-        correct_samples=np.flatnonzero(walk.fit.state.alive),  # all not given up as errors
-        gap=float(walk.fit.state.gap[0]),
+        nodes=int(counts[NODES]),
+        undecided=int(counts[UNDECIDED_SUPPORTS]) + n_unconfirmed,
+        support=np.sort(columns_of_X),
+        correct_samples=np.flatnonzero(fit_state.is_kept),
+        # What floating point alone has refuted has no larger margin than this.
+        gap=float(fit_state.gap[0]),
     )
 
 
@@ -152,9 +162,9 @@ def confirm_support(
         verdict        rule
         SEPARABLE      None: the rule of largest margin suffices; the caller can compute it again
         SEPARABLE      the rule found in rational arithmetic
-        UNDECIDED      None: some weights suffice, but none in doubles are known; or it took too
-                       many decisions
-        INSEPARABLE    None
+        UNDECIDED      None: some weights suffice, but none in doubles are known; or rational
+                       arithmetic would take too long
+        INSEPARABLE    None: the support does not suffice
 
     table : the problem in rational arithmetic.
     support : (size,) columns of X.
@@ -163,6 +173,7 @@ def confirm_support(
     max_decisions : largest number of decisions in rational arithmetic.
     """
     problem = table.problem
+    # (`iterations` is bookkeeping for searches, and does not matter here.)
     candidate = max_margin_candidate(problem, support, iterations=0, samples=correct_samples)
     max_margin_rule = candidate_rule(problem, candidate)
     if max_margin_rule.errors <= max_errors:
@@ -185,13 +196,14 @@ def answer_question(walk: Walk, table: ExactTable, max_decisions: int) -> None:
     variables that it has included so far; or, while it builds a cut, all variables outside the cut.
     (A cut is a set of variables such that the variables outside it do not suffice.)
 
-    The walk reads the answer in `walk.question.answer[0]`. There are three outcomes:
+    The answer is written to `walk.question.answer[0]`, and the next call of `walk_on` reads it:
 
-    - SEPARABLE or INSEPARABLE is written there, if the question is decided.
-    - UNDECIDED is written there, if the question is about a cut and concerns too many variables for
-      rational arithmetic. The walk then does without this cut.
-    - Nothing is written there, if a support has too many variables, or `max_decisions` are used up.
-      The walk then repeats its fit, and trusts floating point from then on, to its end.
+        SEPARABLE, INSEPARABLE    the question is decided
+        UNDECIDED                 the question is about a cut, and concerns too many variables for
+                                  rational arithmetic; the walk does without this cut
+        nothing is written        a support has too many variables, or `max_decisions` are used up;
+                                  the walk repeats its fit, and from now on to its end floating
+                                  point counts even without a proof
 
     walk : the search, changed as described.
     table : the problem in rational arithmetic, which counts its decisions.
@@ -215,13 +227,13 @@ def answer_question(walk: Walk, table: ExactTable, max_decisions: int) -> None:
         walk.question.answer[0] = verdict
         return
 
-    # Write no answer, so that the walk repeats its fit; and let it trust this fit and later ones.
-    trust_rounding(walk)
+    # Write no answer, so that the walk repeats its fit. Tell it to accept this fit and later ones.
+    accept_unproven_conflicts(walk)
 
 
 def _is_building_cut(walk: Walk) -> bool:
     """Whether the walk is building a cut at its present level (method GROWING)."""
-    level = int(walk.path.levels.current[0])
+    level = int(walk.path.levels.current_level[0])
     method = walk.path.levels.method[level]
     return bool(method == GROWING)
 
@@ -238,12 +250,13 @@ def _variables_in_question(walk: Walk, is_about_cut: bool) -> NDArray[np.int64]:
     return np.sort(walk.order[is_in_question])  # from the walk's own numbers to columns of X
 
 
-def trust_rounding(walk: Walk) -> None:
+def accept_unproven_conflicts(walk: Walk) -> None:
     """Let the walk trust floating point to its end: a conflict counts even if it is not proven.
 
+    A conflict is a set of patterns (samples times labels) that cannot all be classified correctly.
     The walk notes the gap up to which such conflicts hold.
     """
-    walk.fit.state.trusts_rounding[0] = 1
+    walk.workspace.state.accepts_unproven[0] = 1
 
 
 def decide_support(

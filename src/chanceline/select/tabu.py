@@ -50,33 +50,36 @@ FLIP_WORK = 0.3
 def find_gradient(workspace: Any) -> None:
     """Compute the negative gradient of the squared hinge loss by the weight of every column.
 
-    For column j it is
+    A row a_μ is sample μ times its label y_μ = ±1, so that its margin m_μ = a_μ·w should be large.
+    The loss is ½ Σ_μ (1 − m_μ)² over the active samples μ: those whose margin is below 1 and that
+    are not trimmed (left out as errors). For column j the negative gradient is
 
-        Σ_μ a_μj (1 − m_μ)   over the active samples μ,
+        Σ_μ a_μj (1 − m_μ)   over the active samples.
 
-    those whose margin m_μ = a_μ·w is below 1 and that are not trimmed (left out as errors). It is
-    positive where a larger weight would lower the loss. The result is written to
+    It is positive where a larger weight would lower the loss. The result is written to
     `scratch.gradient`, (columns,).
 
     workspace : a fitted `Hinge`; its `active` is 1.0 or 0.0 for every sample.
     """
     margins = workspace.state.margins  # (samples,)
-    active = workspace.state.active  # (samples,)
+    is_active = workspace.state.active  # (samples,)
     rows = workspace.data.rows  # (samples, columns) the a_μ
-    samples = workspace.scratch.samples  # (samples,) for indices of active samples
+    active_samples = workspace.scratch.samples  # (samples,) for their indices
     slack = workspace.scratch.slack  # (samples,) for their 1 − m_μ
-    gradient = workspace.scratch.gradient
+    negative_gradient = workspace.scratch.gradient
 
     # Few samples are active: list them with their slack 1 − m_μ.
-    n_active = ZERO  # a 64-bit integer, as all counts of compiled functions
+    n_active = ZERO  # the number 0 as a 64-bit integer, the type of all compiled counts
     for sample in range(margins.size):
-        if active[sample] > 0.5:
-            samples[n_active] = sample
+        if is_active[sample] > 0.5:
+            active_samples[n_active] = sample
             slack[n_active] = 1.0 - margins[sample]
             n_active += 1
 
-    # gradient = Σ_active slack · row
-    combine(vectors=rows, chosen=samples, factors=slack, count=n_active, out=gradient)
+    # negative gradient = Σ_active slack · row
+    combine(
+        vectors=rows, chosen=active_samples, factors=slack, count=n_active, out=negative_gradient
+    )
 
 
 @leaf_kernel()
@@ -113,45 +116,47 @@ def find_own_lengths(workspace: Any) -> None:
 def choose_addition(workspace: Any) -> int:
     """Choose the column to add in a swap, the most attractive one; return it, or NONE.
 
-    The attraction of a column is |gradient| / ℓ, times a random factor 1 + SWAP_NOISE·u with u in
-    (−1, 1). Here `gradient` is the negative gradient of the loss by the weight of the column, and ℓ
-    the part of the column's length that the columns in use do not explain. Adding the column lowers
-    the loss by about gradient² / 2ℓ²h, with about the same h for all columns.
+    The attraction of a column is |g| / ℓ, times a random factor 1 + SWAP_NOISE·u with u in (−1, 1).
+    Here g is the negative gradient of the loss by the weight of the column, and ℓ the part of the
+    column's length that the columns in use do not explain. Adding the column lowers the loss by
+    about g² / 2ℓ²h, with about the same h for all columns.
 
     A column can be chosen if it is
 
     - outside the support;
-    - of the right sign: if the weight must not be negative, `gradient` must be positive;
+    - of the right sign: if its weight must not be negative, g must be positive;
     - not tabu: it has not come or gone in the last few swaps. `tabu_until` is the number of the
       swap from which a column may be chosen again.
 
-    If there is no such column, a second pass over the columns clears all tabus. The column chosen
-    becomes tabu.
+    If there is no such column, the tabus of all columns are cleared, and one is chosen in a second
+    pass. The column chosen becomes tabu.
 
-    workspace : a fitted `Hinge`, whose `scratch.gradient` is that of its present weights.
+    workspace : a fitted `Hinge`, in whose `scratch.gradient` `find_gradient` has written g for its
+        present weights. Its tabus and random numbers are changed.
     """
     nonnegative = workspace.data.nonnegative  # (columns,)
     position = workspace.state.position  # (columns,) place in the support, −1 outside
     tabu_until = workspace.state.tabu_until  # (columns,) number of a swap
     random = workspace.state.random
     swap_number = workspace.state.iteration[0]
-    gradient = workspace.scratch.gradient  # (columns,)
+    negative_gradient = workspace.scratch.gradient  # (columns,) g
     own_length = workspace.scratch.own_length  # (columns,) ℓ
 
     find_own_lengths(workspace)
     best = NONE
     largest = -1.0  # below every attraction
     for attempt in range(2):
-        clears_tabus = attempt == 1
+        is_second_pass = attempt == 1
         for column in range(position.size):
-            if clears_tabus:
-                tabu_until[column] = 0
+            if is_second_pass:
+                tabu_until[column] = 0  # from now on this column can be chosen
             is_outside = position[column] < 0
             if is_outside and tabu_until[column] <= swap_number:
                 # A random number is drawn for columns of the wrong sign too.
                 noise = 1.0 + SWAP_NOISE * (2.0 * next_random(random) - 1.0)
-                attraction = abs(gradient[column]) / own_length[column] * noise
-                has_wrong_sign = nonnegative[column] and gradient[column] <= 0.0
+                g = negative_gradient[column]
+                attraction = abs(g) / own_length[column] * noise
+                has_wrong_sign = nonnegative[column] and g <= 0.0
                 if attraction > largest and not has_wrong_sign:
                     best = column
                     largest = attraction
@@ -210,49 +215,52 @@ class SwapResult(NamedTuple):
 def swap_until_separated(workspace: Any, size: int, max_swaps: int) -> SwapResult:
     """Swap columns at a fixed size of the support until it separates all samples.
 
-    A swap adds the most attractive column, refits, removes the column that costs least, and refits
-    again. A refit may also remove columns by itself, whose weight must not be negative but would
-    become so. Then several additions follow each other, until the support is full again.
+    A swap consists of two half-swaps, each with a refit: the most attractive column is added, then
+    the column that costs least is removed. Which one comes next depends on the present size only:
+    a column is removed if the support is larger than `size`, else one is added. (A refit may also
+    remove columns by itself, whose weight must not be negative but would become so. Then several
+    additions follow each other, until the support is full again.)
 
     Parameters
     ----------
-    workspace : a fitted `Hinge`. Its `n_used` (number of columns in use, which refits change) and
-        `iteration` (number of additions, for the tabu) are arrays of one entry, so that compiled
-        functions can change them.
+    workspace : a fitted `Hinge`; changed. The number of columns in use, `n_used`, is updated by
+        each refit. It and `iteration` (number of additions, for the tabu) are arrays of one entry,
+        so that compiled functions can change them.
     size : number of columns of the support to reach, including the unpenalized ones.
     max_swaps : largest number of swaps. The swaps also end if no column is left to add; then
         `max_swaps` are reported as done, since more swaps would not help.
     """
     n_used = workspace.state.n_used
     iteration = workspace.state.iteration
-    # Swaps are counted by their work: two refits count as one swap, even after two additions.
+    # Swaps are counted by their work: two refits count as one swap, even if both are additions.
     for n_refits in range(1, 2 * max_swaps + 1):
-        add = NONE
-        drop = NONE
-        if n_used[0] > size:
-            # The support is one column too large: the second half of a swap.
-            drop = choose_removal(workspace)
+        column_to_add = NONE
+        place_to_drop = NONE  # a place in the support
+        is_too_large = n_used[0] > size  # by one column, after an addition
+        if is_too_large:
+            place_to_drop = choose_removal(workspace)
             max_newton = SWAP_FIT_STEPS
         else:
-            # The first half of a swap.
             iteration[0] += 1
             find_gradient(workspace)
-            add = choose_addition(workspace)
+            column_to_add = choose_addition(workspace)
             max_newton = ADDITION_FIT_STEPS
-            if add == NONE:
+            if column_to_add == NONE:  # no column is left to add
                 break
 
         # Refit, without trimming any sample (`max_errors` is 0).
         separates = refit(
             workspace,
-            add=add,
-            drop=drop,
+            add=column_to_add,
+            drop=place_to_drop,
             max_errors=ZERO,
             trim_noise=0.0,
             max_newton=max_newton,
         )
-        if separates and n_used[0] <= size:
-            return SwapResult(n_refits // 2, True)
+        is_small_enough = n_used[0] <= size
+        if separates and is_small_enough:
+            n_swaps = n_refits // 2
+            return SwapResult(n_swaps, True)
     return SwapResult(max_swaps, False)
 
 
@@ -339,31 +347,37 @@ def swap_down(
     """
     workspace.state.random[:] = random_state(seed)
     n_swaps = 0
-    size = workspace.size  # number of columns to reach: the variables, and the intercept
+    # Sizes count the columns of the support, the variables and the intercept; `n_selected` counts
+    # the variables only.
+    target_size = workspace.size
     while True:
         # The support separates.
         yield candidate_of(workspace, earlier_iterations + n_swaps)
         if workspace.n_selected <= 1:
             return
 
-        # Remove a variable. The support may be smaller than `size`: fits remove columns by
-        # themselves whose weight must not be negative but would become so.
-        n_variables_to_reach = workspace.n_selected - 1
-        size = min(size, workspace.size) - 1
+        # Remove a variable. The target is one column fewer than before, or than the support has: it
+        # may be smaller than the last target, because fits remove columns by themselves whose
+        # weight must not be negative but would become so.
+        n_variables_after_removal = workspace.n_selected - 1
+        target_size = min(target_size, workspace.size) - 1
         separates = drop_cheapest(workspace)
 
-        # If the support does not separate any more, swap variables, in chunks.
-        patience_share = patience.share_at(n_variables_to_reach)
-        n_swaps_at_end = min(budget, n_swaps + int(patience_share * budget))
+        # If the support does not separate any more, swap variables, in chunks. Give up when the
+        # patience or the budget has been used up.
+        patience_share = patience.share_at(n_variables_after_removal)
+        swaps_of_patience = int(patience_share * budget)
+        last_swap = min(budget, n_swaps + swaps_of_patience)
         while not separates:
-            if n_swaps >= n_swaps_at_end:
+            if n_swaps >= last_swap:
                 return
-            max_swaps = min(_swaps_per_chunk(workspace), n_swaps_at_end - n_swaps)
-            result = swap_until_separated(workspace, size=size, max_swaps=max_swaps)
+            n_swaps_left = last_swap - n_swaps
+            max_swaps = min(_swaps_per_chunk(workspace), n_swaps_left)
+            result = swap_until_separated(workspace, size=target_size, max_swaps=max_swaps)
             n_swaps += result.n_swaps
             separates = result.separates
             if not separates:
-                yield earlier_iterations + n_swaps
+                yield earlier_iterations + n_swaps  # a chance to interrupt
 
 
 def _swaps_per_chunk(workspace: Hinge) -> int:

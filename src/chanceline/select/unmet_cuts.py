@@ -43,24 +43,29 @@ def find_branching_variables(
     At each level the search includes one variable, and at the last level the support is complete. A
     variable is open if it is neither included nor excluded. A cut is a set of variables of which
     every separating support contains at least one. A cut is unmet as long as none of its variables
-    is included. The variables found are written to `unmet.smallest`, as bits:
+    is included. The variables to branch on are
 
     1. at the last level, size − 1, the open variables that all unmet cuts share, because the one
        variable that is still missing must meet all these cuts;
-    2. at other levels the open variables of one unmet cut, that with the fewest of them, so that
+    2. at other levels the open variables of one unmet cut, the cut with the fewest of them, so that
        there are few branches;
-    3. if no cut is unmet, or there are no cuts, all open variables. Then the number of all
-       variables of the table is returned, open or not.
-
-    If 0 is returned, no support can meet all cuts.
+    3. if no cut is unmet, or there are no cuts, all open variables. (In this case the number
+       returned is that of all variables of the table, open or not. Callers take it as an upper
+       limit on the size of a better cut.)
 
     Parameters
     ----------
-    unmet : the `UnmetCuts`; those of this level are filled in here.
+    unmet : the `UnmetCuts`. The cuts that are unmet at this level are listed in it, except in case
+        1; the level above must have listed its own.
     variables : the `Variables`, with the open ones as bits.
     last_included : the variable included at the level above; −1 at level 0.
     level : depth of the search, 0 … size − 1.
     size : number of variables of a support.
+
+    Returns
+    -------
+    The number of variables to branch on, which are written to `unmet.branching_words` as bits. If
+    it is 0, no support can meet all cuts.
     """
     has_cuts = unmet.cuts.shape[2] > 0
     is_last_level = level == size - 1
@@ -68,12 +73,13 @@ def find_branching_variables(
         # Case 1. The level above has listed the cuts that were unmet there. If such a cut does not
         # contain the variable included there, it is unmet here too; these cuts need no list of
         # their own. (There is a level above: supports of one variable are searched without cuts.)
+        level_above = level - 1
         return find_open_in_all_cuts(
-            cuts=unmet.cuts[level - 1],
-            n_cuts=unmet.n_unmet[level - 1],
+            cuts=unmet.cuts[level_above],
+            n_cuts=unmet.n_unmet[level_above],
             j=last_included,
             open_words=variables.open_words,
-            shared_words=unmet.smallest,
+            shared_words=unmet.branching_words,
         )
 
     # Cases 2 and 3. List the cuts that are unmet here. At level 0 all cuts are listed already.
@@ -93,19 +99,20 @@ def list_unmet(unmet: Any, j: int, level: int) -> None:
         cut is a column, with the variables as bits of its words.
     """
     n_words = unmet.cuts.shape[1]
-    n_above = unmet.n_unmet[level - 1]
-    bit = bit_of(j)
-    words_with_j = unmet.cuts[level - 1, word_of(j)]  # (cuts,), the word of each that has bit j
+    n_cuts_above = unmet.n_unmet[level - 1]
+    bit_of_j = bit_of(j)
+    words_with_j = unmet.cuts[level - 1, word_of(j)]  # (cuts,), the word of each cut that has bit j
     for w in range(n_words):
-        words_above = unmet.cuts[level - 1, w]  # (cuts,), word w of each cut
-        words_here = unmet.cuts[level, w]
+        # Copy word w of every unmet cut, and leave no holes. This is done without an `if`, which is
+        # faster: every cut is copied to place `n_unmet`, and only an unmet cut moves this place on.
+        # So the next cut overwrites a cut that is met.
+        words_above = unmet.cuts[level - 1, w]  # (cuts,)
+        words_here = unmet.cuts[level, w]  # (cuts,)
         n_unmet = 0
-        for cut in range(n_above):
-            # Copy every cut, without an `if`, which is faster. A cut that is met does not increase
-            # `n_unmet`, so the next copy overwrites it.
+        for cut in range(n_cuts_above):
             words_here[n_unmet] = words_above[cut]
-            is_unmet = (words_with_j[cut] & bit) == EMPTY_WORD
-            n_unmet += is_unmet
+            is_unmet = (words_with_j[cut] & bit_of_j) == EMPTY_WORD
+            n_unmet += is_unmet  # by 0 or 1
         unmet.n_unmet[level] = n_unmet  # the same for every word
 
 
@@ -143,23 +150,25 @@ def find_open_in_all_cuts(
 def find_smallest_unmet_cut(unmet: Any, level: int, open_words: NDArray, n_features: int) -> int:
     """Find the unmet cut of this level with the fewest open variables; return how many it has.
 
-    The open variables of this cut are written to `unmet.smallest`. If no cut is unmet, all open
-    variables are written there, and `n_features` is returned. If 0 is returned, no support can meet
-    the cut any more. Sets of variables are bits in words of 64.
+    A cut is a set of variables of which at least one must be included; it is unmet as long as none
+    is. The open variables of the cut found are written to `unmet.branching_words`. If no cut is
+    unmet, all open variables are written there, and `n_features` is returned. If 0 is returned, no
+    support can meet the cut any more. Sets of variables are bits in words of 64.
 
-    unmet : the `UnmetCuts`, with the cuts listed for this level.
+    unmet : the `UnmetCuts`. The first `n_unmet[level]` columns of `cuts[level]`, (words, cuts), are
+        the unmet cuts of this level.
     open_words : (words,) the open variables.
     n_features : number of all variables.
     """
     cuts = unmet.cuts[level]  # (words, cuts)
-    first_open = open_words[0]
+    first_open_word = open_words[0]
     n_words = open_words.size
     fewest_open = n_features
     smallest_cut = NONE
     for cut in range(unmet.n_unmet[level]):
-        # Count the open variables of the cut. Word 0, often the only one, is taken out of the loop
-        # for speed.
-        n_open = bits_set(cuts[0, cut] & first_open)
+        # Count the open variables of the cut. Word 0, often the only one, is counted before the
+        # loop over the other words, for speed.
+        n_open = bits_set(cuts[0, cut] & first_open_word)
         for w in range(1, n_words):
             n_open += bits_set(cuts[w, cut] & open_words[w])
         if n_open < fewest_open:
@@ -168,11 +177,11 @@ def find_smallest_unmet_cut(unmet: Any, level: int, open_words: NDArray, n_featu
             if n_open == 0:
                 break
 
-    # Write the open variables of the smallest cut, or all open variables if there is no cut.
+    # Write the open variables, and keep only those of the smallest cut if there is one.
     for w in range(n_words):
-        unmet.smallest[w] = open_words[w]
+        unmet.branching_words[w] = open_words[w]
         if smallest_cut != NONE:
-            unmet.smallest[w] &= cuts[w, smallest_cut]
+            unmet.branching_words[w] &= cuts[w, smallest_cut]
     return fewest_open
 
 

@@ -9,12 +9,12 @@ excluded one after the other until what is included or open does not suffice. Fo
 are many more, of few patterns each (`cuts.py`): while few variables are still to be chosen these do
 alone.
 
-    advance ── no further support ──► EXHAUSTED
+    advance_to_next_fit ── no further support ──► EXHAUSTED
     (next branch; level above if none waits;     ◄──────────────────────┐
      enter_level, if the branch needs no fit)                           │
        │ the cut of the level grows, or a branch is complete            │
        ▼                                                                │
-    verdict_or_question ── rounding leaves a doubt ──► ASKED            │
+    answer_or_fit ── rounding leaves a doubt ──► ASKED            │
        │ a cut grows              │ a branch                            │
        ▼                          ├── it suffices ──► FOUND             │
     grow_cut                      ▼                                     │
@@ -69,7 +69,7 @@ EXHAUSTED = 0  # no further support
 PAUSED = 1
 FOUND = 2  # the included variables suffice
 ASKED = 3  # whether the included variables (and the open ones, for a cut) suffice
-WALKING = 4  # it does not yet: a fit is needed, or was made
+FIT_NEEDED = 4  # inside the walk only: before it can go on, a fit is needed
 
 # Where there are cuts of few patterns, a hard margin is worth its time only while so many variables
 # are still to be chosen.
@@ -85,8 +85,9 @@ def walk_on(walk: Any, max_nodes: int) -> int:
     by step ("growing"): variables are put into the cut one after the other, until a fit shows that
     the variables outside the cut do not separate.
 
-    walk : the `Walk`, with all that the next call needs to continue; changed. Its single numbers
-        are arrays of one entry, so that compiled functions can change them.
+    walk : the `Walk`, the whole state of the search, so that the next call continues where this one
+        stops. All functions called here change it. Its single numbers are arrays of one entry, so
+        that compiled functions can change them.
     max_nodes : the walk pauses after so many nodes. A node is one fit, or all supports that differ
         only in their last three variables.
 
@@ -94,31 +95,35 @@ def walk_on(walk: Any, max_nodes: int) -> int:
     -------
     EXHAUSTED : there is no further support.
     PAUSED : about `max_nodes` nodes are done.
-    FOUND : the included variables separate, up to the errors that are allowed.
-    ASKED : rounding leaves a verdict open. The caller may write an answer to `walk.question`.
+    FOUND : the included variables separate, up to the errors that are allowed. (If supports are
+        counted, the walk goes on instead.)
+    ASKED : rounding leaves open whether some variables separate. Before the next call the caller
+        may write the answer to `walk.question.answer`; without an answer the walk does with what
+        floating point says.
     """
-    path = walk.path
-    fit = walk.fit
+    path = walk.path  # where the search stands
+    workspace = walk.workspace  # for fits
     cut_fits = walk.cut_fits
     question = walk.question
     node_limit = path.tally[NODES] + max_nodes
     has_not_begun = path.tally[NODES] == 0
     if has_not_begun:
-        enter_level(path, ZERO)
+        first_level = ZERO  # the number 0, as a 64-bit integer
+        enter_level(path, first_level)
 
     while True:
         # Go to the next place that needs a fit: a growing cut, or one more variable included. If
         # the last call returned ASKED, the walk is at such a place already.
         waits_for_answer = question.is_asked[0] == 1
         if not waits_for_answer:
-            event = advance(path, node_limit)
-            if event != WALKING:
+            event = advance_to_next_fit(path, node_limit)
+            if event != FIT_NEEDED:
                 return event
 
         # Make the fit, or take the caller's answer to the question.
-        level = path.levels.current[0]
+        level = path.levels.current_level[0]
         is_growing = path.levels.method[level] == GROWING
-        verdict = verdict_or_question(path, fit, cut_fits, question, is_growing)
+        verdict = answer_or_fit(path, workspace, cut_fits, question, is_growing)
         if verdict == ASKED:
             return ASKED
 
@@ -137,17 +142,21 @@ def walk_on(walk: Any, max_nodes: int) -> int:
 
 
 @inlined_kernel()
-def verdict_or_question(path: Any, fit: Any, cut_fits: Any, question: Any, is_growing: bool) -> int:
+def answer_or_fit(path: Any, workspace: Any, cut_fits: Any, question: Any, is_growing: bool) -> int:
     """Decide whether variables separate: by the caller's answer, or else by a fit.
 
-    If a fit is doubtful (UNDECIDED), ASKED is returned, and the walk stops for the caller's answer.
-    When the walk goes on, this function is called again for the same variables. If the caller has
-    written an answer, that is the verdict. If not, the fit is repeated, and its verdict is returned
-    even if it is UNDECIDED.
+    This function is called once or twice for the same variables:
+
+    1. A fit decides. If the fit is doubtful (UNDECIDED), ASKED is returned, `question.is_asked` is
+       set, and the walk stops, so that its caller can write `question.answer`.
+    2. If it has asked, it is called again when the walk goes on. The answer of the caller is the
+       verdict. Without an answer the fit is repeated, and its verdict is returned even if it is
+       UNDECIDED.
 
     Parameters
     ----------
-    path, fit, cut_fits, question : the parts of the `Walk`.
+    path, workspace, cut_fits, question : the parts of the `Walk`. `cut_fits` holds the weights and
+        multipliers of fits for growing cuts.
     is_growing : whether a cut grows at this level. Then the open variables (neither included nor
         excluded) are fitted together with the included ones, else the included ones alone.
 
@@ -155,6 +164,7 @@ def verdict_or_question(path: Any, fit: Any, cut_fits: Any, question: Any, is_gr
     -------
     SEPARABLE, INSEPARABLE or UNDECIDED; or ASKED, if the caller is to answer.
     """
+    # Read the question and its answer, and clear both.
     was_asked = question.is_asked[0] == 1
     answer = question.answer[0]
     question.is_asked[0] = 0
@@ -166,9 +176,9 @@ def verdict_or_question(path: Any, fit: Any, cut_fits: Any, question: Any, is_gr
 
     # Otherwise fit. If the fit is doubtful, ask, but only once.
     if is_growing:
-        verdict = fit_with_open(path, fit, cut_fits)
+        verdict = fit_with_open(path, workspace, cut_fits)
     else:
-        verdict = fit_included(path, fit, cut_fits.of_support)
+        verdict = fit_included(path, workspace, cut_fits.of_support)
     if verdict == UNDECIDED and not was_asked:
         question.is_asked[0] = 1
         return ASKED
@@ -176,27 +186,28 @@ def verdict_or_question(path: Any, fit: Any, cut_fits: Any, question: Any, is_gr
 
 
 @inner_kernel()
-def advance(path: Any, node_limit: int) -> int:
+def advance_to_next_fit(path: Any, node_limit: int) -> int:
     """Move a depth-first search over supports to the next place that needs a fit.
 
     Each level 0 … size − 1 has a cut, a set of variables of which every separating support contains
     at least one. A branch of the level includes one variable of its cut. The search stands at the
-    level `current[0]`, which is −1 after the end. A pass of the loop takes one step:
+    level `current_level[0]`, which is −1 after the end. A pass of the loop takes one step:
 
     - if the cut of the level still grows (GROWING), a fit is needed: it says which variable the cut
-      gets next, or that the cut is complete;
+      gets next, or that the cut is complete. (After the fit `walk_on` continues with `grow_cut`,
+      which replaces GROWING when the cut is complete.);
     - otherwise the next branch is taken; if none is left, the search goes one level up;
     - if the branch completes a support, or supports are counted, a fit is needed;
     - otherwise the search goes one level down, if the next level has branches.
 
     Parameters
     ----------
-    path : the `WalkPath`: the state of the search; changed.
+    path : the `WalkPath`: the state of the search. The functions called here change its arrays.
     node_limit : number of nodes, counted from the beginning of the walk, at which it pauses.
 
     Returns
     -------
-    WALKING : a fit is needed.
+    FIT_NEEDED : a fit is needed.
     EXHAUSTED : there is no further branch.
     PAUSED : the number of nodes has reached `node_limit`.
     """
@@ -205,58 +216,66 @@ def advance(path: Any, node_limit: int) -> int:
     tally = path.tally
     unmet = path.unmet
     variables = path.variables
-    current = path.levels.current  # (1,) the level
+    current_level = path.levels.current_level  # (1,)
     method = path.levels.method  # (levels,) how the cut of each level is found
-    branches = path.levels.branches  # (levels, features) the variables of the cuts
-    n_waiting = path.levels.n_waiting  # (levels,) how many of these are still to be included
-    chosen = path.levels.chosen  # (levels,) the included variable, −1 at first
+    cut_variables = path.levels.cut_variables  # (levels, features)
+    n_branches_left = path.levels.n_branches_left  # (levels,) variables of the cut not yet included
+    included_variable = path.levels.included_variable  # (levels,) −1 at first
 
-    while current[0] >= 0:
-        level = current[0]
+    while current_level[0] >= 0:
+        level = current_level[0]
         if tally[NODES] >= node_limit:
             return PAUSED
         if method[level] == GROWING:
-            return WALKING
+            return FIT_NEEDED
 
-        # Take the next branch: include its variable, which becomes `chosen[level]`, instead of that
-        # of the last branch. If no branch is left, go back to the level above.
-        has_branch = include_next_branch(variables, branches, n_waiting, chosen, level)
+        # Take the next branch: include its variable, which becomes `included_variable[level]`,
+        # instead of the variable of the last branch. If no branch is left, go back to the level
+        # above.
+        has_branch = include_next_branch(
+            variables, cut_variables, n_branches_left, included_variable, level
+        )
         if not has_branch:
-            current[0] = level - 1
+            current_level[0] = level - 1
             continue
-        if path.counts_supports or level == size - 1:
-            return WALKING
+        completes_support = level == size - 1
+        if path.counts_supports or completes_support:
+            return FIT_NEEDED
 
-        # Go down to the next level (`begin_level` sets `current`). It branches on the open
-        # variables of the smallest cut that has no included variable. If none of its variables is
-        # open, no support of this branch separates. Then the search stays at this level, and the
-        # next pass takes the next branch.
-        count_node(tally, level + 1, size)
+        # Go down to the next level (`begin_level` makes it the current one), unless it has no
+        # variables to branch on. Then no support of this branch separates: the search stays at this
+        # level, and the next pass takes the next branch.
+        next_level = level + 1
+        count_node(tally, next_level, size)
         n_branches = find_branching_variables(
-            unmet, variables, last_included=chosen[level], level=level + 1, size=size
+            unmet, variables, last_included=included_variable[level], level=next_level, size=size
         )
         if n_branches > 0:
-            begin_level(path, level + 1, n_branches)
+            begin_level(path, next_level, n_branches)
     return EXHAUSTED
 
 
 @leaf_kernel()
 def include_next_branch(
-    variables: Any, branches: NDArray, n_waiting: NDArray, chosen: NDArray, level: int
+    variables: Any,
+    cut_variables: NDArray,
+    n_branches_left: NDArray,
+    included_variable: NDArray,
+    level: int,
 ) -> bool:
     """Include the next variable of the level's cut instead of the last one; False if there is none.
 
-    The variable included before, `chosen[level]` (−1 if there is none), becomes open again. The
-    variables that still wait for their turn are the first n_waiting[level] entries of
-    `branches[level]`. They are excluded; now the last of them is included.
+    The variable included before, `included_variable[level]` (−1 if there is none), becomes open
+    again. The variables that still wait for their turn are the first n_branches_left[level] entries
+    of `cut_variables[level]`. They are excluded; now the last of them is included.
     """
-    if chosen[level] >= 0:
-        set_status(variables, chosen[level], OPEN)
-    if n_waiting[level] == 0:
+    if included_variable[level] >= 0:
+        set_status(variables, included_variable[level], OPEN)
+    if n_branches_left[level] == 0:
         return False
-    n_waiting[level] -= 1
-    chosen[level] = branches[level, n_waiting[level]]
-    set_status(variables, chosen[level], INCLUDED)
+    n_branches_left[level] -= 1
+    included_variable[level] = cut_variables[level, n_branches_left[level]]
+    set_status(variables, included_variable[level], INCLUDED)
     return True
 
 
@@ -279,15 +298,20 @@ def count_or_descend(path: Any, level: int, verdict: int) -> None:
 
 @inner_kernel()
 def enter_level(path: Any, level: int) -> None:
-    """Go down to this level, unless an unmet cut has no open variable left.
+    """Go down to this level, unless it has no variables to branch on.
 
-    In that case no support that contains the included variables separates, and the walk stays at
-    the level above.
+    It has none if a cut (a set of variables of which every separating support contains one) has no
+    included variable and no open one. Then no support that contains the included variables
+    separates, and the walk stays at the level above.
+
+    path : the `WalkPath`: the state of the search; changed. The node is counted in its `tally`, the
+        variables to branch on are written to its `unmet`, and the new level to its `levels`.
     """
     last_included = NONE  # at level 0, which has none above
     if level > 0:
-        last_included = path.levels.chosen[level - 1]
+        last_included = path.levels.included_variable[level - 1]
     count_node(path.tally, level, path.size)
+    # The variables found are left in `path.unmet`, from where `begin_level` takes them.
     n_branches = find_branching_variables(
         path.unmet, path.variables, last_included, level, path.size
     )
@@ -317,26 +341,28 @@ def begin_level(path: Any, level: int, n_branches: int) -> None:
     - The smallest of the known cuts is taken. Known cuts are made of a few ±1 patterns each, before
       the walk. If there are none, all open variables take the place of the cut.
 
-    path : the `WalkPath`: the state of the search; changed.
+    path : the `WalkPath`: the state of the search. The entries of this level in the arrays of
+        `path.levels` are set here. The open variables of the smallest known cut are already in
+        `path.unmet`, where `find_branching_variables` has written them.
     n_branches : number of open variables of the smallest known cut, or of all variables if there is
         none.
     """
     # The level begins without an included variable, and with an empty cut.
     levels = path.levels
-    levels.current[0] = level
-    levels.chosen[level] = NONE
-    levels.n_waiting[level] = 0
-    levels.max_branches[level] = n_branches  # a cut that grows must stay smaller than this
+    levels.current_level[0] = level
+    levels.included_variable[level] = NONE
+    levels.n_branches_left[level] = 0
+    levels.known_cut_size[level] = n_branches  # a cut that grows must stay smaller than this
     if level > 0:
-        # The row of `CutFits` for the fit of the variables that the level begins with. (At level 0
-        # it is 0.)
-        levels.first_fit[level] = first_row_of_fits(levels, level)
+        # Fits for growing cuts are stored in the rows of `CutFits`. This is the row for the fit of
+        # the variables that the level begins with. (At level 0 it is 0, from the allocation.)
+        levels.first_fit_row[level] = first_row_of_fits(levels, level)
 
     # If errors are allowed, fits of many variables take too long. If few variables are missing, a
     # known cut is good enough.
-    has_pattern_cuts = path.unmet.cuts.shape[2] > 0
+    n_known_cuts = path.unmet.cuts.shape[2]
     n_missing = path.size - level
-    fits_are_worth_it = not has_pattern_cuts or n_missing >= MARGIN_FROM
+    fits_are_worth_it = n_known_cuts == 0 or n_missing >= MARGIN_FROM
     if path.max_errors == 0 and fits_are_worth_it:
         levels.method[level] = GROWING
     else:
@@ -352,58 +378,66 @@ def first_row_of_fits(levels: Any, level: int) -> int:
     row 2 that without a and b. While that level includes c, the other two, a and b, wait and are
     excluded. So this level begins with the variables of row 2. `level` is at least 1.
     """
-    row = levels.first_fit[level - 1]
+    row = levels.first_fit_row[level - 1]
     if levels.method[level - 1] == BY_MARGIN:
-        row += levels.n_waiting[level - 1]
+        row += levels.n_branches_left[level - 1]
     return row
 
 
 @leaf_kernel()
 def take_smallest_cut(path: Any, level: int) -> None:
-    """Branch on the smallest cut of few patterns, which is in `path.unmet.smallest` as bits.
+    """Branch on the smallest cut of few patterns, which is in `path.unmet.branching_words` as bits.
 
     Its open variables become the branches of the level; all are excluded until their turn comes.
     """
     levels = path.levels
     levels.method[level] = BY_PATTERNS
-    levels.n_waiting[level] = exclude_set(
-        path.variables, path.unmet.smallest, levels.branches[level]
+    levels.n_branches_left[level] = exclude_set(
+        path.variables, path.unmet.branching_words, levels.cut_variables[level]
     )
 
 
 @inlined_kernel()
-def fit_with_open(path: Any, fit: Any, cut_fits: Any) -> int:
+def fit_with_open(path: Any, workspace: Any, cut_fits: Any) -> int:
     """Decide whether the variables outside a growing cut, included or open, separate.
 
     A cut grows by excluding one variable after the other, until the variables outside the cut do
-    not separate any more. After each exclusion these variables are fitted here.
+    not separate any more. Before the first exclusion and after each one these variables are fitted
+    here.
 
     path : where the walk is.
-    fit : the `SupportFit` that makes the fit.
+    workspace : the `SupportFit` that makes the fit.
     cut_fits : weights and multipliers of such fits. Row r belongs to the fit with r variables
         excluded. The fit starts from the multipliers of its row; then the multipliers and weights
-        found are written there.
+        found are written there. The weights tell `grow_cut` which variable to exclude next.
 
     Returns
     -------
     SEPARABLE, INSEPARABLE or UNDECIDED.
     """
     levels = path.levels
-    level = levels.current[0]
-    is_cut_empty = levels.n_waiting[level] == 0
+    level = levels.current_level[0]
+    is_cut_empty = levels.n_branches_left[level] == 0
     if is_cut_empty and was_fitted_above(levels, level):
         # No variable is excluded at this level yet. So the variables are those of a fit that the
         # level above has made while its own cut grew. They separated, because that cut went on
-        # growing afterwards. The row still has the weights of that fit.
+        # growing afterwards. Nothing has to be written: the row of this level is that of the fit
+        # above, and still has its weights. (Branches are taken from the last to the first, so that
+        # only later rows have been overwritten since.)
         return SEPARABLE
 
-    n_used = use_variables(fit.state, path.variables.status, with_open=YES)
+    n_used = use_variables(workspace.state, path.variables.status, with_open=YES)
     row = row_of_growing_cut(levels, level)
     # Not early: the weights of the largest margin show which variable is the heaviest.
     verdict = errors_suffice(
-        fit=fit, max_errors=path.max_errors, multipliers=cut_fits.multipliers[row], early=NO
+        workspace=workspace,
+        max_errors=path.max_errors,
+        multipliers=cut_fits.multipliers[row],
+        stops_early=NO,
     )
-    keep_weights(fit.state.used, n_used, fit.state.weights, cut_fits.weights[row])
+    keep_weights(
+        workspace.state.used_columns, n_used, workspace.state.weights, cut_fits.weights[row]
+    )
     return verdict
 
 
@@ -411,11 +445,12 @@ def fit_with_open(path: Any, fit: Any, cut_fits: Any) -> int:
 def row_of_growing_cut(levels: Any, level: int) -> int:
     """Return the row of `CutFits` for the fit without the variables of the cut that grows here.
 
-    Row r holds the fit without the r variables that growing cuts have excluded so far. Those of the
-    levels above have excluded `first_fit[level]`, and the one of this level `n_waiting[level]`: all
-    variables of a growing cut are excluded, and wait for their turn as branches.
+    Row r holds the fit without the r variables that growing cuts have excluded so far. The cuts of
+    the levels above have excluded `first_fit_row[level]`, and the cut of this level
+    `n_branches_left[level]`: all variables of a growing cut are excluded, and wait for their turn
+    as branches.
     """
-    return levels.first_fit[level] + levels.n_waiting[level]
+    return levels.first_fit_row[level] + levels.n_branches_left[level]
 
 
 @inlined_kernel()
@@ -431,23 +466,30 @@ def was_fitted_above(levels: Any, level: int) -> bool:
 
 
 @inlined_kernel()
-def fit_included(path: Any, fit: Any, multipliers: NDArray) -> int:
-    """Decide whether the included variables alone separate: SEPARABLE, INSEPARABLE or UNDECIDED.
+def fit_included(path: Any, workspace: Any, multipliers: NDArray) -> int:
+    """Decide by a fit whether the included variables alone separate.
 
     If supports are counted, the weights found must separate by more than rounding errors; otherwise
     the verdict is UNDECIDED. (If supports are searched, the one found is checked later.)
 
-    path : where the walk is.
-    fit : the `SupportFit` that makes the fit.
+    path : where the walk is: which variables are included, how many errors are allowed, and whether
+        supports are counted.
+    workspace : the `SupportFit` that makes the fit. The weights found are left in its `state`.
     multipliers : (patterns,) scratch.
+
+    Returns
+    -------
+    SEPARABLE, INSEPARABLE or UNDECIDED.
     """
     clear(multipliers)  # the fit starts from multipliers of zero
-    use_variables(fit.state, path.variables.status, with_open=NO)
-    # Early: any separating weights will do, not only those of the largest margin.
+    # List the included variables in `workspace.state` as the columns of the fit, without the open
+    # ones.
+    use_variables(workspace.state, path.variables.status, with_open=NO)
+    # Any separating weights will do, not only those of the largest margin, so the fit stops early.
     verdict = errors_suffice(
-        fit=fit, max_errors=path.max_errors, multipliers=multipliers, early=YES
+        workspace=workspace, max_errors=path.max_errors, multipliers=multipliers, stops_early=YES
     )
-    if path.counts_supports and verdict == SEPARABLE and not weights_are_certain(fit):
+    if path.counts_supports and verdict == SEPARABLE and not weights_are_certain(workspace):
         return UNDECIDED
     return verdict
 
@@ -460,43 +502,44 @@ def clear(values: NDArray) -> None:
 
 
 @inner_kernel()
-def keep_weights(used: NDArray, n_used: int, weights: NDArray, kept: NDArray) -> None:
+def keep_weights(used_columns: NDArray, n_used: int, weights: NDArray, kept: NDArray) -> None:
     """Copy the weights of the used variables into `kept`, (features,)."""
     for i in range(n_used):
         # Columns that belong to every support come after the variables.
-        if used[i] < kept.size:
-            kept[used[i]] = weights[i]
+        if used_columns[i] < kept.size:
+            kept[used_columns[i]] = weights[i]
 
 
 @inner_kernel()
 def use_variables(state: Any, status: NDArray, with_open: bool) -> int:
     """Set up a fit of the included variables, and of the open ones too if `with_open`.
 
-    The columns of the fit are listed in `state.used`, and no pattern is given up as an error yet.
-    Returns the number of columns of the fit.
+    The columns of the fit are listed in `state.used_columns`, and their number is written to
+    `state.n_used`. All patterns (samples times labels) are marked as kept; the fit may then give
+    some of them up as errors. Returns the number of columns.
 
-    state : the `FitState`; changed.
+    state : the `FitState`, the input and the result of a fit; changed.
     status : (features,) OPEN, INCLUDED or EXCLUDED for every variable. Columns with the numbers
         from `status.size` on are no variables but unpenalized (the intercept): they belong to every
         fit.
     """
-    used = state.used  # (columns,)
-    alive = state.alive  # (patterns,) those not given up as errors
-    must_be_right = state.must_be_right  # (patterns,) those that must not be given up
+    used_columns = state.used_columns  # (columns,)
+    is_kept = state.is_kept  # (patterns,) whether a pattern is not given up as an error
+    must_be_kept = state.must_be_kept  # (patterns,) whether it must not be given up
 
     # List the columns of the fit.
-    n_used = ZERO  # a 64-bit integer, as all counts of compiled functions
-    for j in range(used.size):
+    n_used = ZERO  # the number 0 as a 64-bit integer, the type of all compiled counts
+    for j in range(used_columns.size):
         is_unpenalized = j >= status.size
         if is_unpenalized or status[j] == INCLUDED or (with_open and status[j] == OPEN):
-            used[n_used] = j
+            used_columns[n_used] = j
             n_used += 1
     state.n_used[0] = n_used
 
     # All patterns are to be classified, and each may be given up.
-    for pattern in range(alive.size):
-        alive[pattern] = True
-        must_be_right[pattern] = False
+    for pattern in range(is_kept.size):
+        is_kept[pattern] = True
+        must_be_kept[pattern] = False
     return n_used
 
 
@@ -511,10 +554,11 @@ def grow_cut(path: Any, cut_fits: Any, level: int, verdict: int) -> None:
         SEPARABLE      the open variable of largest |weight| is put into the cut too
         UNDECIDED      the cut is given up
 
-    The cut is also given up if it would become as large as the smallest known cut of few patterns,
-    which has `levels.max_branches[level]` open variables.
+    The cut is also given up if it would become as large as the smallest cut known before, which has
+    `levels.known_cut_size[level]` open variables; then the walk branches on that one.
 
-    path : where the walk is; changed.
+    path : where the walk is. The cut of this level is changed in `path.levels`, and the status of
+        its variables in `path.variables`.
     cut_fits : weights and multipliers of the fits; row r belongs to the fit with r variables
         excluded. The multipliers of the next fit are filled in as its start.
     """
@@ -528,9 +572,9 @@ def grow_cut(path: Any, cut_fits: Any, level: int, verdict: int) -> None:
 
     fit_row = row_of_growing_cut(levels, level)  # of the fit just made
     heaviest = heaviest_open(status, weights[fit_row])
-    cut_size = levels.n_waiting[level]  # all variables of a growing cut wait for their turn
-    stays_smallest = cut_size + 1 < levels.max_branches[level]
-    can_grow = verdict == SEPARABLE and heaviest != NONE and stays_smallest
+    cut_size = levels.n_branches_left[level]  # while it grows, none of its variables is included
+    stays_smaller_than_known_cut = cut_size + 1 < levels.known_cut_size[level]
+    can_grow = verdict == SEPARABLE and heaviest != NONE and stays_smaller_than_known_cut
     if not can_grow:
         give_up_growing(path, level)
         return
@@ -547,9 +591,9 @@ def grow_cut(path: Any, cut_fits: Any, level: int, verdict: int) -> None:
 def exclude_next(path: Any, level: int, j: int) -> None:
     """Exclude variable j: it becomes the next member of the cut that grows at this level."""
     levels = path.levels
-    cut_size = levels.n_waiting[level]  # all variables of a growing cut wait for their turn
-    levels.branches[level, cut_size] = j
-    levels.n_waiting[level] = cut_size + 1
+    cut_size = levels.n_branches_left[level]  # while it grows, none of its variables is included
+    levels.cut_variables[level, cut_size] = j
+    levels.n_branches_left[level] = cut_size + 1
     set_status(path.variables, j, EXCLUDED)
 
 
@@ -560,8 +604,8 @@ def give_up_growing(path: Any, level: int) -> None:
     That is the smallest cut of few patterns, or all open variables if there is none.
     """
     levels = path.levels
-    for place in range(levels.n_waiting[level]):
-        set_status(path.variables, levels.branches[level, place], OPEN)
+    for place in range(levels.n_branches_left[level]):
+        set_status(path.variables, levels.cut_variables[level, place], OPEN)
     take_smallest_cut(path, level)
 
 

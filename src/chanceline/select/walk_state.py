@@ -42,36 +42,37 @@ class UnmetCuts(NamedTuple):
 
     cuts : (levels, words, cuts), as bits; the first n_unmet[level] of each level.
     n_unmet : (levels,).
-    smallest : (words,), the open part of the smallest one, for the level entered last.
+    branching_words : (words,), the open variables to branch on at the level entered last;
+        `find_branching_variables` says which.
     """
 
     cuts: NDArray[np.uint64]
     n_unmet: NDArray[np.int64]
-    smallest: NDArray[np.uint64]
+    branching_words: NDArray[np.uint64]
 
 
 class Levels(NamedTuple):
     """Where the walk is. At each level one variable of a cut is included.
 
-    current : (1,), the level; −1 before and after the walk.
-    method : (levels,), GROWING, BY_MARGIN or BY_PATTERNS.
-    branches : (levels, features), the variables of the cut.
-    n_waiting : (levels,), that many of them, the first ones, are still to be included; meanwhile
-        they are excluded.
-    chosen : (levels,), the one that is included, −1 at first.
-    max_branches : (levels,), the size of the smallest cut of few patterns: one by the margin must
-        be smaller.
-    first_fit : (levels,), the place in `CutFits` of the fit before the cut's first variable was
+    current_level : (1,), the level; −1 before and after the walk.
+    method : (levels,), how the cut is found: GROWING, BY_MARGIN or BY_PATTERNS.
+    cut_variables : (levels, features), the variables of the cut.
+    n_branches_left : (levels,), that many of these, the first ones, are still to be included;
+        meanwhile they are excluded. While the cut grows, these are all its variables so far.
+    included_variable : (levels,), the variable of the cut that is included, −1 at first.
+    known_cut_size : (levels,), the open variables of the smallest cut of few patterns; a cut by the
+        margin must have fewer.
+    first_fit_row : (levels,), the row of `CutFits` with the fit before the cut's first variable was
         excluded.
     """
 
-    current: NDArray[np.int64]
+    current_level: NDArray[np.int64]
     method: NDArray[np.int64]
-    branches: NDArray[np.int64]
-    n_waiting: NDArray[np.int64]
-    chosen: NDArray[np.int64]
-    max_branches: NDArray[np.int64]
-    first_fit: NDArray[np.int64]
+    cut_variables: NDArray[np.int64]
+    n_branches_left: NDArray[np.int64]
+    included_variable: NDArray[np.int64]
+    known_cut_size: NDArray[np.int64]
+    first_fit_row: NDArray[np.int64]
 
 
 class CutFits(NamedTuple):
@@ -92,8 +93,8 @@ class CutFits(NamedTuple):
 class Question(NamedTuple):
     """A support on which rounding leaves a doubt.
 
-    is_asked : (1,), 1 while the walk waits for an answer.
-    answer : (1,), SEPARABLE, INSEPARABLE, UNDECIDED or NO_ANSWER.
+    is_asked : (1,), 1 while the walk waits for an answer of its caller.
+    answer : (1,), written by the caller: SEPARABLE, INSEPARABLE, UNDECIDED or NO_ANSWER.
     """
 
     is_asked: NDArray[np.int64]
@@ -132,7 +133,7 @@ class Walk(NamedTuple):
     path: WalkPath
     cut_fits: CutFits
     question: Question
-    fit: SupportFit
+    workspace: SupportFit
 
 
 def make_walk(
@@ -142,11 +143,16 @@ def make_walk(
     counts_supports: bool = False,
     limits: CutLimits = DEFAULT_LIMITS,
 ) -> Walk:
-    """Prepare a walk over all supports of `size` variables that make at most `max_errors` errors.
+    """Prepare a depth-first walk over all supports (sets of features) of `size` variables.
 
-    A cut is a set of variables of which every such support contains at least one. If cuts made of a
-    few patterns help, they are computed here, and the walk numbers the variables in the order that
-    suits these cuts.
+    The walk looks for supports that suffice: some rule on them makes at most `max_errors` errors. A
+    cut is a set of variables of which every support that suffices contains at least one. At each
+    level of its tree the walk includes one variable of a cut that is unmet: none of its variables
+    is included yet. If cuts made of a few patterns (samples times labels) help, they are computed
+    here, and the walk numbers the variables in the order that suits these cuts.
+
+    The result holds the arrays of the walk at its start. `Walk`, `WalkPath` and their parts say
+    what each of them means.
 
     problem : the data.
     counts_supports : whether to count all supports that suffice, rather than stop at the first one.
@@ -162,34 +168,39 @@ def make_walk(
         n_words = -(-n_features // WORD_BITS)  # rounded up
         cuts = np.zeros((n_words, 0), dtype=np.uint64)  # no cuts
 
-    # Columns of the fits: the variables in this order, then those that belong to every support.
-    unpenalized = np.arange(n_features, n_features + problem.n_unpenalized)
-    fit = make_support_fit(problem, np.append(order, unpenalized), max_errors)
+    # The fits use the variables in this order, and then the columns that belong to every support.
+    unpenalized_columns = np.arange(n_features, n_features + problem.n_unpenalized)
+    fit_columns = np.append(order, unpenalized_columns)
+    workspace = make_support_fit(problem, fit_columns, max_errors)
 
-    # At the beginning all variables are open.
+    # At the beginning all variables are open: neither included nor excluded.
+    variables = Variables(
+        status=np.full(n_features, OPEN),
+        open_words=pack_set(np.ones(n_features, dtype=np.bool_)),
+    )
     path = WalkPath(
         size=size,
         max_errors=max_errors,
         counts_supports=counts_supports,
-        variables=Variables(
-            status=np.full(n_features, OPEN),
-            open_words=pack_set(np.ones(n_features, dtype=np.bool_)),
-        ),
-        unmet=_unmet_cuts(cuts, size),
-        levels=_levels(size, n_features),
-        tally=fit.state.tally,
+        variables=variables,
+        unmet=_allocate_unmet_cuts(cuts, n_levels=size),
+        levels=_allocate_levels(size, n_features),
+        tally=workspace.state.tally,  # one array of counts, for the walk and for its fits
     )
+
+    # The walk will ask its caller where rounding leaves a doubt. Nothing is asked yet.
+    question = Question(is_asked=np.zeros(1, dtype=np.int64), answer=np.full(1, NO_ANSWER))
     return Walk(
         n_unpenalized=problem.n_unpenalized,
         order=order,
         path=path,
-        cut_fits=_cut_fits(n_features, problem.n_samples),
-        question=Question(is_asked=np.zeros(1, dtype=np.int64), answer=np.full(1, NO_ANSWER)),
-        fit=fit,
+        cut_fits=_allocate_cut_fits(n_features, problem.n_samples),
+        question=question,
+        workspace=workspace,
     )
 
 
-def _cut_fits(n_features: int, n_samples: int) -> CutFits:
+def _allocate_cut_fits(n_features: int, n_samples: int) -> CutFits:
     """Allocate the fits of growing cuts, with 0, 1, … or all variables excluded."""
     n_rows = n_features + 1
     return CutFits(
@@ -199,7 +210,7 @@ def _cut_fits(n_features: int, n_samples: int) -> CutFits:
     )
 
 
-def _unmet_cuts(cuts: NDArray[np.uint64], n_levels: int) -> UnmetCuts:
+def _allocate_unmet_cuts(cuts: NDArray[np.uint64], n_levels: int) -> UnmetCuts:
     """Allocate the unmet cuts of every level; at level 0 these are all `cuts`, (words, cuts)."""
     n_words, n_cuts = cuts.shape
     of_level = np.zeros((n_levels, n_words, n_cuts), dtype=np.uint64)
@@ -207,22 +218,27 @@ def _unmet_cuts(cuts: NDArray[np.uint64], n_levels: int) -> UnmetCuts:
     return UnmetCuts(
         cuts=of_level,
         n_unmet=np.full(n_levels, n_cuts),
-        smallest=np.zeros(n_words, dtype=np.uint64),
+        branching_words=np.zeros(n_words, dtype=np.uint64),
     )
 
 
-def _levels(n_levels: int, n_features: int) -> Levels:
-    """Allocate the levels of a walk that has not begun.
+def _allocate_levels(n_levels: int, n_features: int) -> Levels:
+    """Allocate the levels of a depth-first walk that has not begun.
 
-    There is no current level and no variable chosen yet, which −1 stands for. The other arrays,
-    which `Levels` explains, are filled in when the walk enters a level.
+    At each level the walk branches on the variables of a cut, a set of variables of which every
+    support that suffices contains one: it includes one of them after the other. There is no current
+    level and no included variable yet, which −1 stands for. The other arrays are filled in when the
+    walk enters a level.
     """
     return Levels(
-        current=np.full(1, -1),  # an array of one entry, which compiled functions can change
-        method=np.zeros(n_levels, dtype=np.int64),
-        branches=np.zeros((n_levels, n_features), dtype=np.int64),
-        n_waiting=np.zeros(n_levels, dtype=np.int64),
-        chosen=np.full(n_levels, -1),
-        max_branches=np.zeros(n_levels, dtype=np.int64),
-        first_fit=np.zeros(n_levels, dtype=np.int64),
+        current_level=np.full(1, -1),  # an array of one entry, which compiled functions can change
+        method=np.zeros(n_levels, dtype=np.int64),  # how the cut is found
+        cut_variables=np.zeros((n_levels, n_features), dtype=np.int64),
+        # So many of the cut's variables are still to be included.
+        n_branches_left=np.zeros(n_levels, dtype=np.int64),
+        included_variable=np.full(n_levels, -1),
+        # The size of the smallest cut known before; a cut found by fits must be smaller.
+        known_cut_size=np.zeros(n_levels, dtype=np.int64),
+        # The row of `CutFits` with the first fit for the level's cut.
+        first_fit_row=np.zeros(n_levels, dtype=np.int64),
     )

@@ -105,7 +105,9 @@ def search_with_errors(
             yield candidate
             yield proof
             return
-        # No rule with weights in doubles makes as few errors as that count: the search goes on.
+        # Without a candidate the count of errors, which is exact, allows a rule on this column, but
+        # no rule with weights in doubles makes so few errors. So the search goes on to supports of
+        # more variables, while the lower bound stays at 1.
 
     # Two variables: promising pairs only.
     if search.try_pairs():
@@ -211,19 +213,22 @@ class _ErrorSearch:
         """
         self.problem = problem
         self.max_errors = max_errors
-        # A swap adds a variable before it removes one, so there must be room for one more.
+        # A swap adds a variable before it removes one, so there must be room for one more than a
+        # support ever has.
         max_variables = min(problem.n_features, problem.n_samples) + 1
         self.workspace = make_hinge(
             problem.columns,
             capacity=max_variables + problem.n_unpenalized,
             n_unpenalized=problem.n_unpenalized,
             nonnegative=problem.nonnegative,
-            relatives=problem.relatives,
+            relatives=problem.relatives,  # for each column, others strongly correlated with it
             seed=seed,
         )
         self.best = rules_with_few_errors(problem, max_variables, max_errors)
-        # The line searches use the same random numbers as the rest of the search.
-        self.singles = search_singles(problem, self.workspace.state.random)
+        # The line searches draw from the random numbers of the workspace and so advance their
+        # state: results change if this line is moved behind a later draw.
+        random_numbers = self.workspace.state.random
+        self.singles = search_singles(problem, random_numbers)
 
     def single_candidate(self, column: int) -> Candidate | None:
         """Return a rule on one column that makes few enough errors; None if none in doubles does.
@@ -281,15 +286,17 @@ class _ErrorSearch:
         The cheapest variable is removed. If the rule then makes too many errors, variables are
         swapped at that size until the errors are few enough again. Then the next one is removed.
 
+        Sizes count the columns of the support, the variables and the intercept; the workspace's
+        `n_selected` counts the variables only.
+
         Yields a candidate at every success, and between them the number of iterations, as a chance
         to interrupt.
         """
         workspace = self.workspace
-        n_added = (
-            workspace.n_selected
-        )  # each variable that `grow` has added counts as one iteration
+        # Each variable that `grow` has added counts as one iteration.
+        n_added = workspace.n_selected
         swap_budget = _SwapBudget(n_total=budget, n_remaining=budget, earlier_iterations=n_added)
-        size = workspace.size  # number of columns to reach: the variables, and the intercept
+        target_size = workspace.size
         # Go down to two variables, since rules on a single one were tried before.
         while workspace.n_selected > 2:
             # Few variables need few swaps: give up most of the remaining ones.
@@ -297,14 +304,15 @@ class _ErrorSearch:
                 n_enough = swap_budget.n_total // FEW_VARIABLES_DIVISOR
                 swap_budget.n_remaining = min(swap_budget.n_remaining, n_enough)
 
-            # Remove a variable. The support may be smaller than `size` already, because fits remove
-            # columns whose weight would get a forbidden sign.
-            size = min(size, workspace.size) - 1
+            # Remove a variable. The support may be smaller than the last target already, because
+            # fits remove columns whose weight would get a forbidden sign.
+            target_size = min(target_size, workspace.size) - 1
             self._drop_cheapest()
             if self._is_good_enough():
                 yield self.candidate(swap_budget.iterations)
             else:
-                is_good_enough = yield from self._swap_until_good(size, swap_budget)
+                # This yields events of its own, and takes the swaps made off `swap_budget`.
+                is_good_enough = yield from self._swap_until_good(target_size, swap_budget)
                 if not is_good_enough:
                     return  # no swaps are left
 
