@@ -97,8 +97,8 @@ def update_active(hinge: Any, max_errors: int, trim_noise: float) -> int:
     flipped_samples = hinge.scratch.samples
 
     # Samples are trimmed if their noisy margin is below the level, and `n_to_trim_at_level` more if
-    # it is equal to the level. `trimming_level` computes both, and fills `noisy_margins`. If nothing
-    # is trimmed, it leaves `noisy_margins` as they are; they are not used then.
+    # it is equal to the level. `trimming_level` computes both, and fills `noisy_margins` on the
+    # way. If nothing is trimmed, it leaves `noisy_margins` as they are; they are not used then.
     level, n_to_trim_at_level = trimming_level(hinge, max_errors, trim_noise)
     noisy_margins = hinge.scratch.noisy_margins
 
