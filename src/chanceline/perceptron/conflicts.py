@@ -231,10 +231,10 @@ def basis_scaling(conflict: Any) -> float:
 def fill_basis(conflict: Any, pattern_factor: float, basis: NDArray) -> None:
     """Fill the columns of `basis` with the rows of the conflict whose multiplier is positive.
 
-    A pattern is multiplied by `pattern_factor` and gets a 1 as additional last entry. The other rows, unit
-    vectors e_j of weights that must not be negative, stay as they are and get a 0 there. The caller
-    has checked that columns + 1 rows have a positive multiplier, so that they fill the leading
-    (columns + 1) × (columns + 1) places of `basis`.
+    A pattern is multiplied by `pattern_factor` and gets a 1 as additional last entry. The other
+    rows, unit vectors e_j of weights that must not be negative, stay as they are and get a 0 there.
+    The caller has checked that columns + 1 rows have a positive multiplier, so that they fill the
+    leading (columns + 1) × (columns + 1) places of `basis`.
     """
     n_columns = conflict.n_columns
     basis_column = 0
@@ -522,8 +522,8 @@ def reduce_integers(work: NDArray, n_rows: int, n_columns: int) -> IntegerReduct
             work[rank, j] = moved_entry
         pivot = work[rank, column]
 
-        # Make this column zero in all other rows. Their entries are divided by the pivot of the step
-        # before, without a remainder. `eliminate_row` returns False if a product is too large.
+        # Make this column zero in all other rows. Their entries are divided by the pivot of the
+        # step before, without a remainder. `eliminate_row` returns False if a product is too large.
         for row in range(n_rows):
             if row != rank:
                 fits_in_64_bits = eliminate_row(

@@ -83,8 +83,8 @@ def rule_on(X: AnyTable, y: Floats, support: NDArray[np.int64], intercept: bool)
     fitted_labels = y[fitted_samples]
 
     # Cases that need no fit. Without features and without an intercept the rule has no weights at
-    # all. With an intercept, the intercept decides alone if there are no features or only one class.
-    # (One class without an intercept is fitted like two: the weights must find the right sign.)
+    # all. If the rule has an intercept, this decides alone if there are no features or only one
+    # class. (One class without an intercept is fitted like two: the weights must find the sign.)
     has_no_features = len(support) == 0
     has_one_class = bool(np.all(fitted_labels == fitted_labels[0]))
     if has_no_features and not intercept:

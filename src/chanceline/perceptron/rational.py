@@ -164,8 +164,7 @@ class ExactTable:
         # If the target is reached, the λ prove that nothing separates (Gordan's theorem): Σ λ_μ a_μ
         # is 0, or not positive where a weight must not be negative. The conflict consists of the
         # samples with λ > 0. (Row numbers from len(samples) on belong to weights.)
-        reaches_target = nearest.difference is None
-        if reaches_target:
+        if nearest.difference is None:
             conflict = [samples[row] for row in nearest.positive_rows if row < len(samples)]
             return Decision(separable=False, conflict=tuple(conflict))
 

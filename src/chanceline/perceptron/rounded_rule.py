@@ -92,8 +92,8 @@ def rule_in_doubles(
         if separating_bias is None:
             continue  # try another factor
 
-        # Make the rule for all samples of the problem. Its errors, `wrong`, may be samples that need
-        # not be separated. As a last check, none of them may be among the samples to separate.
+        # Make the rule for all samples of the problem. Its errors, `wrong`, may be samples that
+        # need not be separated. As a last check, none may be among the samples to separate.
         rule = make_rule(problem.X, problem.y, columns, weights, separating_bias)
         is_error_to_avoid = np.isin(rule.wrong, samples_to_separate)
         if not is_error_to_avoid.any():

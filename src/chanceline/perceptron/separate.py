@@ -87,8 +87,8 @@ def separate(
         return floating_rule
 
     # Floating point has found no rule without errors. If its multipliers prove that there is none,
-    # `floating_rule` is the answer: the verdict is INSEPARABLE then, so that the rule has no weights
-    # but these multipliers. Without such a proof rational arithmetic decides.
+    # `floating_rule` is the answer: the verdict is INSEPARABLE then, so that the rule has no
+    # weights but these multipliers. Without such a proof rational arithmetic decides.
     if is_refuted(problem, columns, margin):
         return floating_rule
     return _separate_exactly(problem, columns, multipliers)
