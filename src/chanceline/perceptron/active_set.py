@@ -226,7 +226,7 @@ def follow_flips(hinge: Any, n_flips: int) -> bool:
     flip_signs = hinge.scratch.flip_signs  # (4,)
 
     # Rebuilding is cheaper than very many updates, and removes the rounding errors of earlier ones.
-    # (The number of flips since then is an array of one entry, which compiled code can change.)
+    # (`flips_since_rebuild` is an array of one entry, which compiled code can change.)
     hinge.state.flips_since_rebuild[0] += n_flips
     are_too_many = n_flips > MAX_FLIPS_PER_COLUMN * n_columns
     is_worn_out = hinge.state.flips_since_rebuild[0] > REBUILD_AFTER
