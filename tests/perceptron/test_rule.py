@@ -68,9 +68,9 @@ def test_weights_that_fail_are_no_proof(monkeypatch):
     X = np.array([[1.0, 2.0], [2.0, 1.0], [-1.0, -1.0]])
     y = np.array([1, 1, -1])
     assert certify(X, y, [0, 1]).separable
-    right, multipliers = certificate._widest_box_margin(X * y[:, None], 3)
+    right, multipliers = certificate._largest_margin_in_box(X * y[:, None], 3)
     monkeypatch.setattr(
-        certificate, "_widest_box_margin", lambda rows, patterns: (right, multipliers)
+        certificate, "_largest_margin_in_box", lambda rows, patterns: (right, multipliers)
     )
     monkeypatch.setattr(
         certificate, "has_positive_margin", lambda *rest: np.array([True, False, True])

@@ -9,7 +9,7 @@ room for Dask puts on their disks.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -41,24 +41,26 @@ LOST_STATES = ("cancelled", "lost")  # of a future whose value nobody can make a
 
 
 def placed_on_cluster(table: ColumnTable, n_jobs: int | None = None) -> ColumnTable:
-    """Put the tiles of a table on the Dask cluster in use; without a cluster return the table.
+    """Return a table whose tiles lie on the Dask cluster in use, or else one read by this process.
 
-    A tile is a block of neighbouring columns that is processed at once.
+    A tile is a block of neighbouring columns that is processed at once. The result is a
+    `TableOnCluster` if a cluster is in use. If there is no cluster, or if the caller asks for one
+    job, the result is the table that this process reads.
 
     Parameters
     ----------
-    table : all columns.
+    table : all columns; on the cluster already, or not.
     n_jobs : 1 to use this process alone; None if the number of jobs is not known.
     """
-    # One job means this process, so a table on the cluster is read here again. An exception is a
-    # `dask.array`, which is always computed on the cluster of its Dask client.
+    # One job means this process, with an exception: a `dask.array` is always computed on the
+    # cluster of its Dask client.
     is_dask_array = _dask_array_of(table.source) is not None
-    is_for_this_process = n_jobs == 1 and not is_dask_array
+    must_stay_local = n_jobs == 1 and not is_dask_array
     if isinstance(table, TableOnCluster):
-        if is_for_this_process:
+        if must_stay_local:
             return table.local_table
         return table  # its tiles are on the cluster already
-    if is_for_this_process:
+    if must_stay_local:
         return table
 
     # Put the tiles on the workers of the cluster, if one is in use.
@@ -95,24 +97,29 @@ class TilesOnCluster:
     """
 
     def __init__(self, client: Any, table: ColumnTable) -> None:
-        """Start to make the tiles on the workers: from a `dask.array`, or from files they can read.
-
-        `_futures` maps the first column of each tile to the tile's Dask future. If the workers
-        cannot make the tiles, the mapping starts empty, and this process sends a tile to a worker
-        when it is first needed.
-        """
+        """Let the workers start to make the tiles, if they can."""
         self.client = client
         self.is_lost = False
         self._table = table
-        source = table.source
+        # The Dask future of each tile's values, by the tile's first column. A tile that has none
+        # yet gets one in `future_of`, which sends the values from this process to a worker.
+        self._futures: dict[int, Future] = self._start_on_workers()
+
+    def _start_on_workers(self) -> dict[int, Future]:
+        """Start to make the tiles on the workers, and return their futures by their first columns.
+
+        The workers can make the tiles if the source of the table is a `dask.array`, or consists of
+        files that every worker can read. Otherwise no futures are returned.
+        """
+        source = self._table.source
         dask_array = _dask_array_of(source)
-        with lost_scheduler_is_told(client):  # if the scheduler is gone, the error says so
+        # If the scheduler cannot be reached, this raises a `WorkersLostError`.
+        with lost_scheduler_is_told(self.client):
             if dask_array is not None:
-                self._futures = self._from_graph(dask_array)
-            elif source.files and _workers_see(client, source.files):
-                self._futures = self._from_files(source)
-            else:
-                self._futures = {}
+                return self._futures_from_graph(dask_array)
+            if source.files and _workers_see(self.client, source.files):
+                return self._futures_from_files(source)
+        return {}
 
     def future_of(self, start: int) -> Future:
         """The values of the tile that begins with this column, on a worker."""
@@ -182,7 +189,7 @@ class TilesOnCluster:
             self.is_lost = True
             raise
 
-    def _from_files(self, source: ColumnSource) -> dict[int, Future]:
+    def _futures_from_files(self, source: ColumnSource) -> dict[int, Future]:
         """Each worker reads tiles of its own."""
         source_there = keep_there(self.client, source)
         futures = {}
@@ -191,7 +198,7 @@ class TilesOnCluster:
             futures[start] = self.client.submit(_read, source_there, start, stop, pure=False)
         return futures
 
-    def _from_graph(self, array: Any) -> dict[int, Future]:
+    def _futures_from_graph(self, array: Any) -> dict[int, Future]:
         """What the graph of a `dask.array` makes."""
         starts = self._table.tile_starts
         tiles = [array[:, start : self._table.end_of_tile(start)] for start in starts]
@@ -281,32 +288,22 @@ class TableOnCluster(ColumnTable):
             yield from self.local_table.map_tiles(function, arguments, common, n_threads)
             return
 
-        # Form groups of tiles that one worker holds: a call for a group costs less than a call for
-        # each tile. A tile is named by its first column, `start`.
+        # A tile is named by its first column, `start`.
         if arguments is None:
             arguments = self.without_arguments()
-        argument_of = dict(arguments)  # start → argument
-        starts = list(argument_of)
+        argument_of_tile = dict(arguments)  # start → argument
+        starts = list(argument_of_tile)
+
+        # Form groups of tiles that one worker holds: a call for a group costs less than a call for
+        # each tile. Sorted by their first tiles, the groups are nearly in the order of the tiles.
         max_tiles = min(TILES_IN_ONE_CALL, self._tiles_of_bytes(BYTES_IN_ONE_CALL))
         groups = sorted(self._groups_on_one_worker(starts, max_tiles))
 
-        def items_after(n_done: int) -> Iterator[Any]:
-            """For each group but the first `n_done`, which are done, the items for `_on_tiles`."""
-            for group in groups[n_done:]:
-                yield [self._item_of_tile(start, argument_of[start]) for start in group]
-
-        # One list of values for each group, in the order of `groups`. `map` first calls
-        # items_after(0), and calls it again for the groups that remain when a worker has died.
-        values_of_groups = self._worker_tiles.map(_on_tiles, items_after, (function, *common))
-
-        # The values arrive group by group, but are yielded in the order of the tiles. The tiles of
-        # a group need not follow each other, so a value waits until it is its tile's turn.
-        waiting_values: dict[int, Value] = {}  # start → value
-        for group, values in zip(groups, values_of_groups, strict=True):
-            waiting_values.update(zip(group, values, strict=True))
-            while starts and starts[0] in waiting_values:
-                next_start = starts.pop(0)
-                yield waiting_values.pop(next_start)
+        # The workers return one list of values for each group, in the order of `groups`.
+        values_of_groups = self._call_for_each_group(
+            _call_on_tiles, groups, argument_of_tile, (function, *common)
+        )
+        yield from _values_in_order(starts, groups, values_of_groups)
 
     def sum_over_tiles(
         self,
@@ -324,26 +321,48 @@ class TableOnCluster(ColumnTable):
         if self._worker_tiles.can_be_read_here_only:
             return self.local_table.sum_over_tiles(function, arguments, common, n_threads)
 
-        # Form groups of tiles that one worker holds; the worker sends back their sum. A tile is
-        # named by its first column, `start`.
-        argument_of = dict(arguments)  # start → argument
+        # Form groups of tiles that one worker holds. A tile is named by its first column, `start`.
+        argument_of_tile = dict(arguments)  # start → argument
         max_tiles = self._tiles_of_bytes(BYTES_IN_ONE_SUM)
-        groups = self._groups_on_one_worker(list(argument_of), max_tiles)
+        groups = self._groups_on_one_worker(list(argument_of_tile), max_tiles)
 
-        def items_after(n_done: int) -> Iterator[Any]:
-            """For each group but the first `n_done`, the items for `_sum_of_tiles`.
-
-            `map` calls this with 0, and again for the groups that remain when a worker has died.
-            """
-            for group in groups[n_done:]:
-                yield [self._item_of_tile(start, argument_of[start]) for start in group]
-
-        # Add up the sums of the groups in this process.
-        sums_of_groups = self._worker_tiles.map(_sum_of_tiles, items_after, (function, *common))
+        # The workers return one sum for each group; these are added up in this process.
+        sums_of_groups = self._call_for_each_group(
+            _sum_over_tiles_of_group, groups, argument_of_tile, (function, *common)
+        )
         total = np.array(next(sums_of_groups))  # a copy, which may be changed in place
         for sum_of_group in sums_of_groups:
             total += sum_of_group
         return total
+
+    def _call_for_each_group(
+        self,
+        call_for_group: Callable[..., Any],
+        groups: Sequence[Sequence[int]],
+        argument_of_tile: Mapping[int, Any],
+        function_and_common: tuple[Any, ...],
+    ) -> Iterator[Any]:
+        """Call a function on the workers, once for each group of tiles, and yield the results.
+
+        Parameters
+        ----------
+        call_for_group : `_call_on_tiles` or `_sum_over_tiles_of_group`.
+        groups : lists of tiles, each named by its first column. The results have this order.
+        argument_of_tile : first column of a tile → the tile's own argument.
+        function_and_common : further arguments of `call_for_group`: the function to call for each
+            tile, and the arguments that all tiles share.
+        """
+
+        def work_without_first(n_done: int) -> Iterator[Any]:
+            """Yield the first argument of `call_for_group` for each group but the first `n_done`.
+
+            `map` calls this with 0. When a worker has died, `map` calls it again, with the number
+            of groups that have results, to submit the other groups anew.
+            """
+            for group in groups[n_done:]:
+                yield [self._work_item_of_tile(start, argument_of_tile[start]) for start in group]
+
+        return self._worker_tiles.map(call_for_group, work_without_first, function_and_common)
 
     def place(self, value: Any) -> Any:
         return self._worker_tiles.keep(value)
@@ -359,25 +378,29 @@ class TableOnCluster(ColumnTable):
 
         # This table may be a part of a larger one, and the tiles on the workers are those of the
         # larger table: convert the indices. Each column is sent once, even if it occurs again.
-        columns = self._columns_of_whole(indices)
-        distinct_columns, place_of_index = np.unique(columns, return_inverse=True)
+        columns_in_whole = self._columns_of_whole(indices)
+        distinct_columns, place_of_index = np.unique(columns_in_whole, return_inverse=True)
         # A piece is the columns wanted of one tile, with the tile's first column as its `start`.
         pieces = self._pieces(distinct_columns)
 
-        def items_after(n_done: int) -> Iterator[Any]:
-            """For each piece but the first `n_done`, the item for `_on_tile`.
+        def work_without_first(n_done: int) -> Iterator[Any]:
+            """Yield what to do for each piece but the first `n_done`.
 
-            `map` calls this with 0, and again for the pieces that remain when a worker has died.
+            `map` calls this with 0. When a worker has died, `map` calls it again, with the number
+            of pieces that have arrived, to ask for the other pieces anew.
             """
             for piece in pieces[n_done:]:
-                # `_values_of` returns the tile's values and needs no argument.
-                yield self._item(piece.start, [piece], argument=None)
+                yield self._work_item(piece.start, [piece], argument=None)
 
-        # One array for each piece, (samples, columns of the piece), in the order of the pieces.
-        parts = list(self._worker_tiles.map(_on_tile, items_after, (_values_of,)))
-        if not parts:
+        # The worker that holds a tile returns the values of the piece: `_call_on_tile` selects the
+        # columns of the piece and the samples, and calls `_stored_values`, which needs no argument.
+        arrays_of_pieces = list(
+            self._worker_tiles.map(_call_on_tile, work_without_first, (_stored_values,))
+        )
+        if not arrays_of_pieces:
             return np.zeros((len(self), 0), dtype=self.dtype)
-        values = np.concatenate(parts, axis=1)  # of `distinct_columns`
+        # The pieces are in the order of `distinct_columns`: back to the order of `indices`.
+        values = np.concatenate(arrays_of_pieces, axis=1)  # (samples, distinct columns)
         return values[:, place_of_index]
 
     def _groups_on_one_worker(self, starts: Sequence[int], max_tiles: int) -> list[list[int]]:
@@ -395,12 +418,12 @@ class TableOnCluster(ColumnTable):
         """The numbers in the whole table, whose tiles lie on workers, of some columns here."""
         return columns if self._features is None else self._features[columns]
 
-    def _item_of_tile(self, start: int, argument: Any) -> tuple[Any, ...]:
-        """What `_on_tile` is told of the tile that begins with this column."""
-        return self._item(start, self._pieces_of_tile(start), argument)
+    def _work_item_of_tile(self, start: int, argument: Any) -> tuple[Any, ...]:
+        """What `_call_on_tile` is told of the tile that begins with this column."""
+        return self._work_item(start, self._pieces_of_tile(start), argument)
 
-    def _item(self, start: int, pieces: Sequence[Piece], argument: Any) -> tuple[Any, ...]:
-        """What `_on_tile` is told of the tile that is joined from these pieces."""
+    def _work_item(self, start: int, pieces: Sequence[Piece], argument: Any) -> tuple[Any, ...]:
+        """What `_call_on_tile` is told of the tile that is joined from these pieces."""
         return start, self._on_workers(pieces), self._samples, argument
 
     def _pieces_of_tile(self, start: int) -> list[Piece]:
@@ -419,6 +442,31 @@ class TableOnCluster(ColumnTable):
     def _on_workers(self, pieces: Sequence[Piece]) -> list[tuple[Future, Ints | None]]:
         """The tiles that pieces are of, and their places there."""
         return [(self._worker_tiles.future_of(piece.start), piece.columns) for piece in pieces]
+
+
+def _values_in_order(
+    starts: Sequence[int],
+    groups: Sequence[Sequence[int]],
+    values_of_groups: Iterable[Sequence[Value]],
+) -> Iterator[Value]:
+    """Yield one value for each tile, in the order of `starts`, as soon as possible.
+
+    The values arrive group by group. The tiles of a group need not follow each other, so a value
+    waits until the values of all tiles before its own have been yielded.
+
+    Parameters
+    ----------
+    starts : the first columns of the tiles, by which they are named.
+    groups : the same first columns, in groups.
+    values_of_groups : the values of the tiles of each group, in the order of `groups`.
+    """
+    value_of_tile: dict[int, Value] = {}  # start → value, of those that have arrived and wait
+    n_yielded = 0
+    for group, values in zip(groups, values_of_groups, strict=True):
+        value_of_tile.update(zip(group, values, strict=True))
+        while n_yielded < len(starts) and starts[n_yielded] in value_of_tile:
+            yield value_of_tile.pop(starts[n_yielded])
+            n_yielded += 1
 
 
 def keep_there(client: Any, value: Any) -> Future:
@@ -467,11 +515,11 @@ def _read(source: ColumnSource, start: int, stop: int) -> NDArray[Any]:
     return source.read(start, stop)
 
 
-def _values_of(tile: Tile, _argument: None) -> NDArray[Any]:
+def _stored_values(tile: Tile, _argument: None) -> NDArray[Any]:
     return tile.values
 
 
-def _on_tile(item: Any, function: Callable[..., Value], *common: Any) -> Value:
+def _call_on_tile(item: Any, function: Callable[..., Value], *common: Any) -> Value:
     """What a worker does with a tile, which is joined from pieces of those that lie there.
 
     Parameters
@@ -488,14 +536,18 @@ def _on_tile(item: Any, function: Callable[..., Value], *common: Any) -> Value:
     return function(Tile(start, values), argument, *common)
 
 
-def _on_tiles(items: Sequence[Any], function: Callable[..., Value], *common: Any) -> list[Value]:
-    """What `_on_tile` gives for each of several tiles."""
-    return [_on_tile(item, function, *common) for item in items]
+def _call_on_tiles(
+    items: Sequence[Any], function: Callable[..., Value], *common: Any
+) -> list[Value]:
+    """What `_call_on_tile` gives for each of several tiles."""
+    return [_call_on_tile(item, function, *common) for item in items]
 
 
-def _sum_of_tiles(items: Sequence[Any], function: Callable[..., Ints], *common: Any) -> Ints:
-    """The sum of what `_on_tile` gives for several tiles."""
-    total = np.array(_on_tile(items[0], function, *common))
+def _sum_over_tiles_of_group(
+    items: Sequence[Any], function: Callable[..., Ints], *common: Any
+) -> Ints:
+    """The sum of what `_call_on_tile` gives for several tiles."""
+    total = np.array(_call_on_tile(items[0], function, *common))
     for item in items[1:]:
-        total += _on_tile(item, function, *common)
+        total += _call_on_tile(item, function, *common)
     return total

@@ -12,7 +12,7 @@ from chanceline.kernels.compile import REASSOCIATE, counter, leaf_kernel
 from chanceline.kernels.vectors import add_scaled, dot_first
 
 FOUR = counter(4)  # vectors that one update takes in
-UNSTABLE_PIVOT = 1e-5  # after a smaller one the inverse has lost half of its digits
+UNSTABLE_GROWTH = 1e-5  # of the determinant: below it the inverse loses half of its digits
 
 
 @leaf_kernel(fastmath=REASSOCIATE)
@@ -85,6 +85,9 @@ def update_inverse_by_four(
 
         (M + t v vᵀ)⁻¹ = M⁻¹ + c u uᵀ,   with u = M⁻¹v,  c = −1 / (t + vᵀu),  t = ±1.
 
+    (In its usual form c = −t / (1 + t vᵀu); as t = ±1, this is the same.) The determinant of M
+    grows by the factor 1 + t vᵀu = t · (t + vᵀu).
+
     All u_b and c_b are computed first, then the inverse is changed in one pass.
 
     Parameters
@@ -100,20 +103,21 @@ def update_inverse_by_four(
     True if the inverse was updated. False if the update would be numerically unstable; the inverse
     is then unchanged.
     """
-    # Start with u_b = M⁻¹v_b, which ignores the updates by the vectors before b.
+    # Start with M⁻¹v_b for all four vectors, with the M before all updates.
     multiply_four_vectors(inverse, vectors, size, images)
     is_stable = True
     for b in range(FOUR):
-        # t · pivot = 1 + t vᵀM⁻¹v is the determinant of the changed M over that of M. If it is
-        # nearly 0 or negative, the update would be inaccurate. With a pivot of 0 the scratch arrays
-        # become infinite, but the inverse is not changed.
-        pivot = signs[b] + dot_first(vectors[b], images[b], size)
-        if signs[b] * pivot < UNSTABLE_PIVOT:
+        # By now images[b] is u_b: it has been corrected for the updates by the vectors before b.
+        denominator = signs[b] + dot_first(vectors[b], images[b], size)
+        determinant_growth = signs[b] * denominator
+        # If the determinant becomes nearly 0 or negative, the update would be inaccurate. (With a
+        # denominator of 0 the scratch arrays become infinite, but the inverse is not changed.)
+        if determinant_growth < UNSTABLE_GROWTH:
             is_stable = False
-        coefficients[b] = -1.0 / pivot
+        coefficients[b] = -1.0 / denominator
 
-        # The later vectors must see the inverse M⁻¹ + c_b u_b u_bᵀ instead of M⁻¹, so their images
-        # change by c_b (u_bᵀ v_later) u_b.
+        # Correct the images of the later vectors. The inverse that they are multiplied by is now
+        # M⁻¹ + c_b u_b u_bᵀ instead of M⁻¹, so they change by c_b (u_bᵀ v_later) u_b.
         for later in range(b + 1, FOUR):
             overlap = dot_first(vectors[later], images[b], size)
             add_scaled(images[later], coefficients[b] * overlap, images[b], size)

@@ -83,44 +83,55 @@ def connectivity(memory: AssociativeMemory) -> Connectivity:
     """Statistics of the couplings w_ij of a memory that has stored something.
 
     Excitatory couplings (w_ij > 0) and inhibitory ones (w_ij < 0) are counted and measured
-    separately. Under Dale's law all couplings that a neuron sends have one sign. Then only the
-    neurons of this sign count as possible senders, and reciprocal pairs (neurons coupled both ways)
-    are counted among the excitatory neurons.
+    separately. Under Dale's law all couplings that a neuron sends have one sign: the neuron is
+    either excitatory or inhibitory. Without the law every neuron may send couplings of both signs.
     """
     n_neurons = memory.n_neurons
     couplings = memory.couplings.toarray()  # w_ij, the coupling from neuron j to neuron i
 
-    # Which neurons may send which sign. Without Dale's law (sign 0) every neuron may send both.
-    signs = np.zeros(n_neurons, dtype=np.int8)
+    # Which neurons may send couplings of each sign, (neurons,).
+    sender_signs = np.zeros(n_neurons, dtype=np.int8)  # 0: both signs
     if memory.signs is not None:
-        signs = memory.signs
-    may_excite = signs >= 0
-    may_inhibit = signs <= 0
-    n_targets = n_neurons - 1  # a neuron is not coupled to itself
+        sender_signs = memory.signs  # Dale's law: 1 or −1
+    may_excite = sender_signs >= 0
+    may_inhibit = sender_signs <= 0
 
-    # Every neuron was given `fan_in` inputs. Inputs whose weight ended at zero are silent: the
-    # sparse matrix does not store them. Without a given fan-in none are counted.
-    silent_share = 0.0
-    if memory.rule.fan_in is not None:
-        silent_share = 1 - memory.couplings.nnz / (n_neurons * memory.rule.fan_in)
+    # Couplings of each sign, and how many there could be: one from every neuron that may send the
+    # sign to every neuron but itself.
+    n_targets = n_neurons - 1
+    excitatory = _coupling_statistics(
+        strengths=couplings[couplings > 0], n_possible=may_excite.sum() * n_targets
+    )
+    inhibitory = _coupling_statistics(
+        strengths=-couplings[couplings < 0], n_possible=may_inhibit.sum() * n_targets
+    )
 
-    excitatory_strengths = couplings[couplings > 0]
-    inhibitory_strengths = -couplings[couplings < 0]
-    strengths_among_exciting = np.abs(couplings[np.ix_(may_excite, may_excite)])
-    reciprocity = _reciprocity(strengths_among_exciting)
+    # Pairs of neurons coupled both ways: under Dale's law among the excitatory neurons, as in slice
+    # recordings; without it among all neurons, because all may excite.
+    couplings_among_excitatory = couplings[np.ix_(may_excite, may_excite)]
+    reciprocity = _reciprocity(np.abs(couplings_among_excitatory))
     return Connectivity(
         wiring=memory.rule.wiring,
-        excitatory=_coupling_statistics(
-            excitatory_strengths, n_possible=may_excite.sum() * n_targets
-        ),
-        inhibitory=_coupling_statistics(
-            inhibitory_strengths, n_possible=may_inhibit.sum() * n_targets
-        ),
-        silent=silent_share,
+        excitatory=excitatory,
+        inhibitory=inhibitory,
+        silent=_silent_share(memory),
         reciprocal=reciprocity.pair_ratio,
         expected=reciprocity.n_expected,
         strength=reciprocity.strength_ratio,
     )
+
+
+def _silent_share(memory: AssociativeMemory) -> float:
+    """The share of silent inputs: those that neurons were given, but whose weight ended at zero.
+
+    Every neuron was given `fan_in` inputs. If no fan-in was given, no inputs count as silent.
+    """
+    fan_in = memory.rule.fan_in
+    if fan_in is None:
+        return 0.0
+    n_given = memory.n_neurons * fan_in
+    n_not_silent = memory.couplings.nnz  # the sparse matrix stores no zeros
+    return 1 - n_not_silent / n_given
 
 
 class _Reciprocity(NamedTuple):

@@ -73,20 +73,21 @@ class LargestLoads(Result):
         return float(np.median(self.held) / (self.n_neurons - 1))
 
     def to_dict(self) -> dict[str, Any]:
-        """The settings and the two loads, as plain data for JSON.
+        """Plain data for JSON: the settings of the measurement, and the two loads measured.
 
-        A load is a number of patterns divided by the number of possible inputs; ρ is the share of
-        these inputs that a neuron keeps.
+        The load of a neuron is the number of patterns that it holds, divided by the number of its
+        possible inputs. The property `network` is the load that all neurons hold, and `typical` the
+        load that half of them hold.
         """
         return {
             "neurons": self.n_neurons,
-            "fan_in": self.fan_in,
-            "rho": self.rho,
-            "wiring": str(self.wiring),
-            "load_network": self.network,  # held by all neurons
-            "load_typical": self.typical,  # held by half of them
-            "excitatory": self.excitatory,
-            "kind": self.kind,
+            "fan_in": self.fan_in,  # how many inputs a neuron keeps
+            "rho": self.rho,  # the same as a share of the possible inputs
+            "wiring": str(self.wiring),  # how the inputs are chosen
+            "load_network": self.network,
+            "load_typical": self.typical,
+            "excitatory": self.excitatory,  # share of excitatory neurons; None without Dale's law
+            "kind": self.kind,  # whether the loads are exact or lower bounds
         }
 
 

@@ -87,18 +87,22 @@ def fit_stable_weights(
     start : (patterns,), optional
         Multipliers λ of a similar fit, from which the solver starts, to need fewer steps.
     """
-    columns = problem.rows[:, inputs]  # (patterns, inputs)
+    rows_on_inputs = problem.rows[:, inputs]  # (patterns, inputs)
     is_nonnegative = None
     if problem.nonnegative:
         is_nonnegative = np.ones(inputs.size, dtype=np.bool_)  # all of them
-    margin = largest_margin(columns, start, nonnegative=is_nonnegative)
-    fitted = _normalised(columns, inputs, weights=margin.weights, multipliers=margin.multipliers)
+    margin = largest_margin(rows_on_inputs, start, nonnegative=is_nonnegative)
+    fitted = _fit_of_weights(
+        rows_on_inputs, inputs, weights=margin.weights, multipliers=margin.multipliers
+    )
 
     if not fitted.separates:
-        _, hinge_weights = fit_hinge(columns, problem.nonnegative)
+        _, hinge_weights = fit_hinge(rows_on_inputs, problem.nonnegative)
         # The hinge fit has no multipliers: zeros say that there are none.
-        no_multipliers = np.zeros(columns.shape[0])
-        fitted = _normalised(columns, inputs, weights=hinge_weights, multipliers=no_multipliers)
+        no_multipliers = np.zeros(rows_on_inputs.shape[0])
+        fitted = _fit_of_weights(
+            rows_on_inputs, inputs, weights=hinge_weights, multipliers=no_multipliers
+        )
 
     if problem.nonnegative:
         is_used = fitted.weights != 0
@@ -106,24 +110,28 @@ def fit_stable_weights(
     return fitted
 
 
-def _normalised(
-    columns: Floats, inputs: Indices, weights: Floats, multipliers: Floats
+def _fit_of_weights(
+    rows_on_inputs: Floats, inputs: Indices, weights: Floats, multipliers: Floats
 ) -> StableFit:
-    """Make a fit from weights, scaled to length one, so that its stability is the smallest margin.
+    """Make a `StableFit` of weights: scale them to length 1, and compute their stability.
+
+    The stability κ is the smallest margin a_μ·w of a row a_μ, for weights w of length 1.
 
     Parameters
     ----------
-    columns : the problem's rows on these inputs alone, (patterns, inputs).
-    inputs, weights : the inputs and their weights, (inputs,) each.
-    multipliers : λ of the patterns, (patterns,).
+    rows_on_inputs : the rows a_μ, restricted to these inputs, (patterns, inputs).
+    inputs : which of the neuron's possible inputs these are, (inputs,).
+    weights : of these inputs, of any length, (inputs,).
+    multipliers : λ of the patterns, (patterns,), stored in the fit as they are.
     """
     length = float(np.linalg.norm(weights))
     if length > 0:
         weights = weights / length
+    margins = rows_on_inputs @ weights  # (patterns,)
     return StableFit(
         inputs=inputs,
         weights=weights,
-        stability=float((columns @ weights).min()),
+        stability=float(margins.min()),
         multipliers=multipliers,
     )
 
@@ -136,18 +144,22 @@ def add_inputs(
     Each time the input that promises the largest gain of κ is added. This ends when the fit uses
     `size` inputs, once κ is at least `target`, or when no input promises a larger κ. The gains are
     estimated from the multipliers of the fit.
+
+    If weights must not be negative, a fit may give some inputs the weight zero. `fitted.inputs`
+    then lacks these inputs, but later fits may use them again.
     """
-    # Every fit may use all inputs added so far. With nonnegative weights a fit may use fewer of
-    # them, because some weights are zero; a later fit may use these inputs again.
+    # The inputs that a fit may use: those that the given fit uses, and all that were added.
     allowed_inputs = fitted.inputs
     while fitted.inputs.size < size and fitted.stability < target:
         gains = _gains(problem, fitted, excluded=allowed_inputs)  # −1 for the excluded inputs
         if gains.max() <= 0:
             break
-        allowed_inputs = np.append(allowed_inputs, gains.argmax())
+        most_promising_input = gains.argmax()
+        allowed_inputs = np.append(allowed_inputs, most_promising_input)
         fitted = fit_stable_weights(problem, allowed_inputs, start=fitted.multipliers)
 
-    # The last fit may use more than `size` inputs, if some of weight zero have come into use again.
+    # The last fit may use several inputs more than the fit before, if some of weight zero have come
+    # into use again: drop the inputs of smallest |weight|.
     while fitted.inputs.size > size:
         fitted = _without_weakest(problem, fitted)
     return fitted

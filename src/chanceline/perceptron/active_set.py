@@ -94,16 +94,18 @@ def update_active(hinge: Any, max_errors: int, trim_noise: float) -> int:
     """
     margins = hinge.state.margins
     active = hinge.state.active
-    noisy_margins = hinge.scratch.noisy_margins
     flipped_samples = hinge.scratch.samples
-    # Also fills `noisy_margins`, unless nothing is trimmed.
-    level, n_to_trim_at_level = trimming_level(hinge, max_errors, trim_noise)
 
-    n_flips = ZERO
+    # Samples are trimmed if their noisy margin is below the level, and `n_to_trim_at_level` more if
+    # it is equal to the level. `trimming_level` computes both, and fills `noisy_margins` on the
+    # way. If nothing is trimmed, it leaves `noisy_margins` as they are; they are not used then.
+    level, n_to_trim_at_level = trimming_level(hinge, max_errors, trim_noise)
+    noisy_margins = hinge.scratch.noisy_margins
+
+    n_flips = ZERO  # 0 as a 64-bit integer
     for sample in range(margins.size):
         is_active = margins[sample] < 1.0
         if max_errors > 0:
-            # All samples below the level are trimmed, but only the first few of those at the level.
             if noisy_margins[sample] < level:
                 is_active = False
             elif noisy_margins[sample] == level and n_to_trim_at_level > 0:
@@ -130,33 +132,32 @@ def extend_inverse_and_target(hinge: Any, place: int) -> None:
     place : position of the new column in the support.
     """
     columns = hinge.data.columns  # (features, samples)
-    ridge = hinge.data.ridge
+    ridge = hinge.data.ridge  # ε
+    damping = hinge.state.damping[0]  # δ
     support = hinge.state.support
     active = hinge.state.active  # (samples,), 1.0 or 0.0
-    damping = hinge.state.damping[0]
     inverse = hinge.state.inverse
-    target = hinge.state.target
     # Scratch arrays, filled here.
-    cross = hinge.scratch.products
-    inverse_times_cross = hinge.scratch.solved
+    products = hinge.scratch.products
+    inverse_times_products = hinge.scratch.solved
 
     # The new row of the Hessian: the column's products with those before it, and with itself.
     column = columns[support[place]]
     for i in range(place):
-        cross[i] = dot_masked(columns[support[i]], column, active)
+        products[i] = dot_masked(columns[support[i]], column, active)
     diagonal = dot_masked(column, column, active) + ridge + damping
 
-    # The pivot (Schur complement) is diagonal − crossᵀ·inverse·cross. In exact arithmetic it is at
-    # least ε + δ. If the column depends linearly on those before it, rounding can make the pivot
-    # smaller, or NaN: then ε is used instead.
-    pivot = next_pivot(inverse, place, cross, diagonal, inverse_times_cross)
+    # The pivot (Schur complement) is diagonal − productsᵀ·inverse·products. In exact arithmetic it
+    # is at least ε + δ. If the column depends linearly on those before it, rounding can make the
+    # pivot smaller, or NaN, for which "not >" is true as well: then ε is used instead.
+    pivot = next_pivot(inverse, place, products, diagonal, inverse_times_products)
     if not pivot > ridge:
         pivot = ridge
 
-    # Extend the inverse by a row and a column, which follow from the pivot and inverse·cross.
-    extend_inverse(inverse, place, pivot, inverse_times_cross)
+    # Extend the inverse by a row and a column, which follow from the pivot and inverse·products.
+    extend_inverse(inverse, place, pivot, inverse_times_products)
     # The new entry of the target: the sum of the column over the active samples.
-    target[place] = dot_first(column, active, column.size)
+    hinge.state.target[place] = dot_first(column, active, column.size)
 
 
 @inner_kernel()
@@ -168,29 +169,33 @@ def rebuild(hinge: Any, max_errors: int, n_steps: int) -> None:
     the Hessian would be singular without ε, and updates of its inverse soon lose precision. So a
     fit that has not converged after `DAMPED_FROM` Newton steps gets a damping δ > 0 in this case.
 
-    hinge : the workspace, whose state is changed.
+    hinge : the workspace. Of its state, `support` and `weights` are read, and `margins`, `active`,
+        `damping`, `inverse`, `target` and `flips_since_rebuild` are written.
     max_errors : how many samples, those of smallest margin, are trimmed and so inactive.
     n_steps : Newton steps that the present fit has done so far.
     """
+    columns = hinge.data.columns
     support = hinge.state.support
-    active = hinge.state.active
-    damping = hinge.state.damping
-    size = hinge.state.n_used[0]
+    weights = hinge.state.weights
+    margins = hinge.state.margins
+    active = hinge.state.active  # (samples,), 1.0 or 0.0
+    n_columns = hinge.state.n_used[0]  # in the support
 
-    # Fill the margins with A w; they determine the active samples.
-    combine(hinge.data.columns, support, hinge.state.weights, size, hinge.state.margins)
+    # Fill the margins with A w, where A holds all samples on the columns of the support. Then
+    # decide by the margins which samples are active.
+    combine(columns, support, weights, n_columns, margins)
     update_active(hinge, max_errors, trim_noise=0.0)
 
-    # Set the damping δ of the Hessian.
-    damping[0] = 0.0
-    n_active = dot_first(active, active, active.size)  # `active` holds zeros and ones
-    if n_steps >= DAMPED_FROM and n_active < size:
-        damping[0] = DAMPING_PER_SAMPLE * n_active
+    # Set the damping δ, which `extend_inverse_and_target` reads.
+    n_active = dot_first(active, active, active.size)  # the sum of squares of zeros and ones
+    hinge.state.damping[0] = 0.0
+    if n_steps >= DAMPED_FROM and n_active < n_columns:
+        hinge.state.damping[0] = DAMPING_PER_SAMPLE * n_active
 
     # Build inverse and target from nothing: each call adds one column of the support to both.
-    hinge.state.flips_since_rebuild[0] = 0
-    for place in range(size):
+    for place in range(n_columns):
         extend_inverse_and_target(hinge, place)
+    hinge.state.flips_since_rebuild[0] = 0
 
 
 @leaf_kernel()
@@ -200,8 +205,8 @@ def follow_flips(hinge: Any, n_flips: int) -> bool:
     Active samples are those that count in the loss. The Hessian is Σ r rᵀ over the active samples,
     plus a multiple of the unit matrix, where r is a sample's row on the columns in use (the
     support). The target is Σ r. The term of a sample is added to both sums if the sample became
-    active, and subtracted if it became inactive. Four samples are processed at a time, by rank-one
-    updates of the inverse.
+    active, and subtracted if it became inactive. Four samples are processed at a time:
+    `update_inverse_by_four` makes four rank-one updates of the inverse in one pass.
 
     hinge : the workspace; the first `n_flips` entries of `scratch.samples` are the samples that
         changed ("flipped").
@@ -211,26 +216,20 @@ def follow_flips(hinge: Any, n_flips: int) -> bool:
     Whether the update was made. False if the samples are too many or the update is numerically
     unstable. Inverse and target are then of no use, and the caller must `rebuild` them.
     """
-    # Read.
-    rows = hinge.data.rows
+    rows = hinge.data.rows  # (samples, features)
     support = hinge.state.support
-    active = hinge.state.active
+    active = hinge.state.active  # (samples,), 1.0 or 0.0
     flipped_samples = hinge.scratch.samples
-    size = hinge.state.n_used[0]
-    # Updated.
-    inverse = hinge.state.inverse
-    target = hinge.state.target
-    flips_since_rebuild = hinge.state.flips_since_rebuild
-    # Scratch.
-    flipped_rows = hinge.scratch.flipped_rows
-    flip_signs = hinge.scratch.flip_signs
-    images = hinge.scratch.images
-    coefficients = hinge.scratch.coefficients
+    n_columns = hinge.state.n_used[0]  # in the support
+    # Scratch for four samples at a time.
+    flipped_rows = hinge.scratch.flipped_rows  # (4, ≥ columns in the support)
+    flip_signs = hinge.scratch.flip_signs  # (4,)
 
     # Rebuilding is cheaper than very many updates, and removes the rounding errors of earlier ones.
-    flips_since_rebuild[0] += n_flips
-    are_too_many = n_flips > MAX_FLIPS_PER_COLUMN * size
-    is_worn_out = flips_since_rebuild[0] > REBUILD_AFTER
+    # (`flips_since_rebuild` is an array of one entry, which compiled code can change.)
+    hinge.state.flips_since_rebuild[0] += n_flips
+    are_too_many = n_flips > MAX_FLIPS_PER_COLUMN * n_columns
+    is_worn_out = hinge.state.flips_since_rebuild[0] > REBUILD_AFTER
     if are_too_many or is_worn_out:
         return False
 
@@ -241,18 +240,24 @@ def follow_flips(hinge: Any, n_flips: int) -> bool:
             if start + slot < n_flips:
                 sample = flipped_samples[start + slot]
                 flip_signs[slot] = 2.0 * active[sample] - 1.0  # `active` is 1 or 0
-                for i in range(size):
+                for i in range(n_columns):
                     flipped_rows[slot, i] = rows[sample, support[i]]
             else:
                 # Fewer than four samples are left: a row of zeros changes nothing.
                 flip_signs[slot] = 1.0
-                for i in range(size):
+                for i in range(n_columns):
                     flipped_rows[slot, i] = 0.0
 
+        # Update the target, then the inverse.
         for slot in range(FOUR):
-            add_scaled(target, flip_signs[slot], flipped_rows[slot], size)
+            add_scaled(hinge.state.target, flip_signs[slot], flipped_rows[slot], n_columns)
         is_stable = update_inverse_by_four(
-            inverse, size, flipped_rows, flip_signs, images, coefficients
+            inverse=hinge.state.inverse,
+            size=n_columns,
+            vectors=flipped_rows,
+            signs=flip_signs,
+            images=hinge.scratch.images,  # scratch, as are the coefficients
+            coefficients=hinge.scratch.coefficients,
         )
         if not is_stable:
             return False
@@ -281,35 +286,37 @@ def drop_column(hinge: Any, place: int) -> None:
 
     The support is the list of columns that have weights in the fit.
 
-    The contribution of the column is subtracted from the margins. The inverse Hessian loses the
-    column's row and column, and the target loses its entry. The array `position` holds the place of
-    every feature in the support; the removed column gets −1 there, for "not in the support".
+    The lists `support`, `weights` and `target` (the sum of the column over the active samples) and
+    the rows and columns of `inverse`, the inverse Hessian, all have the same order, so that all of
+    them are changed in the same way. `position` is the inverse of the support: it holds the place
+    of every feature in the support, and −1 for features that are not in it. The contribution of the
+    column is subtracted from the margins.
     """
-    columns = hinge.data.columns
-    # Changed: all that belongs to the support.
-    support = hinge.state.support
-    weights = hinge.state.weights
-    position = hinge.state.position
+    columns = hinge.data.columns  # (features, samples)
     margins = hinge.state.margins
-    inverse = hinge.state.inverse
+    support = hinge.state.support
+    position = hinge.state.position
+    weights = hinge.state.weights
     target = hinge.state.target
-    n_used = hinge.state.n_used
-    # Scratch.
-    last_row = hinge.scratch.solved
+    n_used = hinge.state.n_used  # (1,), the number of columns in the support
 
     size = n_used[0]
     last = size - 1
+    removed_column = support[place]
+    last_column = support[last]
 
     # Subtract the column's contribution to the margins.
-    removed_column = support[place]
     add_scaled(margins, -weights[place], columns[removed_column], margins.size)
 
     # Move the last column to `place`. The last column may be the one removed: then its position
     # must end as −1, so −1 is written second.
-    position[support[last]] = place
+    position[last_column] = place
     position[removed_column] = -1
-    support[place] = support[last]
+    support[place] = last_column
     weights[place] = weights[last]
     target[place] = target[last]
-    shrink_inverse(inverse, size, place, last_row)  # this too moves the last row to `place`
+
+    # Remove the column from the matrix: `shrink_inverse`, too, moves the last row and column to
+    # `place`. Its last argument is scratch.
+    shrink_inverse(hinge.state.inverse, size, place, hinge.scratch.solved)
     n_used[0] = last

@@ -26,7 +26,7 @@ from chanceline.perceptron.problem import Problem, make_problem
 from chanceline.perceptron.rule import has_positive_margin
 
 EXACT_INTEGERS = 2**53  # doubles below this hold integers exactly
-POSITIVE_MULTIPLIER = 1e-9  # relative to the largest: the linear program rounds zeros to less
+NEGLIGIBLE_SHARE = 1e-9  # of the largest multiplier: the linear program rounds zeros to less
 SMALL_RESOLUTION = 1e-6  # relative to the longest row: no margin worth the name is possible
 
 
@@ -151,32 +151,36 @@ def certify(
     problem = make_problem(X, y, intercept, allow_contradictions=True, signs=signs)
     columns = np.asarray(support, dtype=np.int64)
 
-    # First the patterns a_μ, one for each sample; then one row for each weight whose sign is
-    # prescribed.
+    # The rows: first the patterns a_μ, one for each sample; then one unit vector, times ±1, for
+    # each weight whose sign is prescribed.
     n_patterns = problem.n_samples
     rows = _rows_with_signs(problem, columns)
 
     # For the linear program the columns are scaled to entries of at most 1. This changes the
-    # weights, which are scaled back, but not which multipliers are a proof.
+    # weights, which are scaled back below, but not which multipliers are a proof.
     largest_entries = np.abs(rows).max(axis=0, initial=0.0)
     scale = np.maximum(largest_entries, np.finfo(float).tiny)
     scaled_rows = rows / scale
-    direction, multipliers = _widest_box_margin(scaled_rows, n_patterns)
+    scaled_weights, multipliers = _largest_margin_in_box(scaled_rows, n_patterns)
 
-    # Try three proofs in turn: weights that pass the exact check; multipliers in integers; and
-    # multipliers up to rounding, which always give a certificate, if only "undecided".
-    proof = None
-    margins = scaled_rows[:n_patterns] @ direction
+    # Try three ways in turn. First, weights that separate in floating point, checked exactly.
+    margins = scaled_rows[:n_patterns] @ scaled_weights
     if margins.min() > 0.0:
-        proof = _proof_by_weights(problem, columns, weights=direction / scale)
-    if proof is None:
-        proof = _proof_in_integers(rows, multipliers, n_patterns)
-    if proof is None:
-        proof = _certificate_up_to_rounding(rows, multipliers, n_patterns)
-    return proof
+        certificate = _certificate_of_weights(problem, columns, weights=scaled_weights / scale)
+        if certificate is not None:
+            return certificate
+
+    # Second, multipliers in integers, which prove exactly that nothing separates.
+    certificate = _certificate_in_integers(rows, multipliers, n_patterns)
+    if certificate is not None:
+        return certificate
+
+    # Third, multipliers up to rounding. This gives a certificate in any case: "not separable", or,
+    # if the multipliers are too inexact for it, "undecided".
+    return _certificate_up_to_rounding(rows, multipliers, n_patterns)
 
 
-def _proof_by_weights(
+def _certificate_of_weights(
     problem: Problem, columns: NDArray[np.int64], weights: Floats
 ) -> Certificate | None:
     """Check weights exactly, and return their certificate if they separate, else None.
@@ -193,7 +197,9 @@ def _proof_by_weights(
     return checked
 
 
-def _proof_in_integers(rows: Floats, multipliers: Floats, n_patterns: int) -> Certificate | None:
+def _certificate_in_integers(
+    rows: Floats, multipliers: Floats, n_patterns: int
+) -> Certificate | None:
     """Look for integer multipliers that prove inseparability; None if none are found.
 
     The proof consists of multipliers λ_r ≥ 0, not all zero, with Σ_r λ_r a_r = 0 for the rows a_r.
@@ -210,23 +216,24 @@ def _proof_in_integers(rows: Floats, multipliers: Floats, n_patterns: int) -> Ce
     if not are_integers or not are_exact:
         return None
 
-    # Solve Σ_r λ_r a_r = 0 in integers, with all other λ_r zero. The solver checks its result.
-    largest_negligible = POSITIVE_MULTIPLIER * multipliers.max()
-    positive_rows = np.flatnonzero(multipliers > largest_negligible)
+    # Which λ_r are positive: the linear program does not always return exact zeros for the others,
+    # but numbers that are tiny compared with the largest λ_r.
+    rounding_of_zeros = NEGLIGIBLE_SHARE * multipliers.max()
+    positive_rows = np.flatnonzero(multipliers > rounding_of_zeros)
+
+    # Solve Σ_r λ_r a_r = 0 for these λ_r in integers. The solver checks its result.
     integer_multipliers = _solve_for_integer_multipliers(rows.astype(np.int64), positive_rows)
     if integer_multipliers is None:
         return None
-
-    # The certificate shows the multipliers of the patterns only.
-    return _certificate_of_multipliers(
+    return _make_multiplier_certificate(
         separable=False,
-        multipliers=integer_multipliers[:n_patterns],
+        multipliers=integer_multipliers[:n_patterns],  # without those of the prescribed signs
         exact=True,
-        resolution=0.0,
+        resolution=0.0,  # exactly no weights have a positive margin
     )
 
 
-def _certificate_of_multipliers(
+def _make_multiplier_certificate(
     separable: bool | None, multipliers: Floats | list[int], exact: bool, resolution: float
 ) -> Certificate:
     """Make a certificate that has multipliers, but no weights that were checked."""
@@ -241,15 +248,17 @@ def _certificate_of_multipliers(
 
 
 def _certificate_up_to_rounding(rows: Floats, multipliers: Floats, n_patterns: int) -> Certificate:
-    """Make the certificate of multipliers that are known only up to rounding.
+    """Make a certificate of inseparability from multipliers that are known only up to rounding.
 
-    The multipliers λ_r ≥ 0 of the rows a_r bound the margin, which is the smallest a_μ·w of a
-    pattern μ. No weights w of length 1 have a larger margin than the `resolution`:
+    Nothing separates if Σ_r λ_r a_r = 0 for multipliers λ_r ≥ 0 of the rows a_r. Up to rounding the
+    sum is only short. Then no weights w of length 1 have a large margin, which is the smallest
+    a_μ·w of a pattern μ:
 
-        margin ≤ resolution = |Σ_{all rows r} λ_r a_r| / Σ_{patterns μ} λ_μ.
+        margin ≤ |Σ_{all rows r} λ_r a_r| / Σ_{patterns μ} λ_μ.
 
-    If the resolution is small compared with the longest row, the patterns count as inseparable,
-    otherwise as undecided (`separable` is None).
+    The certificate calls this bound its `resolution`. If the bound is tiny compared with the
+    longest row, the verdict is "not separable" (`separable` is False). Otherwise weights of a small
+    margin may exist, and the verdict is "undecided" (`separable` is None).
 
     The bound is derived in three steps, for any w of length 1:
 
@@ -261,22 +270,22 @@ def _certificate_up_to_rounding(rows: Floats, multipliers: Floats, n_patterns: i
         whose sign is prescribed, where only a_r·w ≥ 0 is required.
     multipliers : (rows,) the λ_r.
     """
-    resolution = float("inf")
+    margin_bound = float("inf")
     sum_over_patterns = float(multipliers[:n_patterns].sum())
     if sum_over_patterns > 0.0:
         summed_rows = rows.T @ multipliers  # (columns,)
-        resolution = float(np.linalg.norm(summed_rows)) / sum_over_patterns
+        margin_bound = float(np.linalg.norm(summed_rows)) / sum_over_patterns
 
     lengths_of_rows = np.linalg.norm(rows, axis=1)
     longest = float(lengths_of_rows.max(initial=1.0))  # but at least 1
-    separable = None
-    if resolution <= SMALL_RESOLUTION * longest:
+    separable = None  # undecided
+    if margin_bound <= SMALL_RESOLUTION * longest:
         separable = False
-    return _certificate_of_multipliers(
+    return _make_multiplier_certificate(
         separable=separable,
-        multipliers=multipliers[:n_patterns],
+        multipliers=multipliers[:n_patterns],  # without those of the prescribed signs
         exact=False,
-        resolution=resolution,
+        resolution=margin_bound,
     )
 
 
@@ -295,7 +304,7 @@ def _rows_with_signs(problem: Problem, columns: NDArray[np.int64]) -> Floats:
     return rows
 
 
-def _widest_box_margin(rows: Floats, n_patterns: int) -> tuple[Floats, Floats]:
+def _largest_margin_in_box(rows: Floats, n_patterns: int) -> tuple[Floats, Floats]:
     """Find the weights w in the box |w_j| ≤ 1 with the largest margin s, by a linear program.
 
     Maximise s ≤ 1 subject to row·w ≥ s for the first `n_patterns` rows, and row·w ≥ 0 for the other

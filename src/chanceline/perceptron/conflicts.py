@@ -56,15 +56,19 @@ class Conflict(NamedTuple):
 def largest_gap(conflict: Any, row_sum: NDArray) -> float:
     """Bound the gap between the classes from above, by the multipliers of a conflict.
 
-    The gap of weights w is the smallest margin a_μ·w of a pattern, divided by |w|. No weights have
-    a larger gap than
+    The rows a_r of a conflict are first the patterns a_μ (samples times labels ±1), then unit
+    vectors e_j, one for each weight that must not be negative. The gap of weights w of length 1 is
+    the smallest margin a_μ·w of a pattern. No weights have a larger gap than
 
-        |Σ_{all rows r} λ_r a_r| / Σ_{patterns μ} λ_μ,
+        |Σ_{all rows r} λ_r a_r| / Σ_{patterns μ} λ_μ.
 
-    because |w| = 1 and a_μ·w ≥ gap for all patterns imply
-    gap · Σ_patterns λ_μ ≤ (Σ_all λ_r a_r)·w ≤ |Σ_all λ_r a_r|. The rows that are no patterns are
-    unit vectors e_j, one for each weight that must not be negative: as e_j·w ≥ 0, they need not be
-    in the sum of the λ. A bound of the rounding errors is added to the result.
+    The bound is derived in three steps, for any w of length 1:
+
+        gap · Σ_patterns λ_μ ≤ Σ_patterns λ_μ a_μ·w     as the gap is the smallest a_μ·w
+                             ≤ Σ_{all rows} λ_r a_r·w   as e_j·w = w_j ≥ 0
+                             ≤ |Σ_{all rows} λ_r a_r|   as |w| = 1
+
+    A bound of the rounding errors is added to the result.
 
     conflict : the `Conflict`: rows a_r, of which the first `n_patterns` are patterns, and their
         multipliers λ_r ≥ 0.
@@ -78,23 +82,25 @@ def largest_gap(conflict: Any, row_sum: NDArray) -> float:
     multipliers = conflict.multipliers
     n_columns = conflict.n_columns
 
-    # Σ λ_r a_r over all rows; Σ λ_μ and the longest a_μ over the patterns alone.
+    # Σ λ_r a_r over all rows; over the patterns alone Σ λ_μ, and the squared length of the longest
+    # one, which the bound of the rounding errors needs.
     for j in range(n_columns):
         row_sum[j] = 0.0
-    multiplier_sum = 0.0
-    longest_squared = 0.0  # squared length of the longest pattern, for the rounding
+    pattern_multiplier_sum = 0.0
+    longest_squared = 0.0
     for row in range(multipliers.size):
         if multipliers[row] > 0.0:
             add_scaled(row_sum, multipliers[row], rows[row], n_columns)
             is_pattern = row < conflict.n_patterns
             if is_pattern:
-                multiplier_sum += multipliers[row]
+                pattern_multiplier_sum += multipliers[row]
                 squared_length = dot_first(rows[row], rows[row], n_columns)
                 longest_squared = max(longest_squared, squared_length)
-    if multiplier_sum == 0.0:
+    if pattern_multiplier_sum == 0.0:
         return np.inf
 
-    bound = np.sqrt(dot_first(row_sum, row_sum, n_columns)) / multiplier_sum
+    length_of_sum = np.sqrt(dot_first(row_sum, row_sum, n_columns))
+    bound = length_of_sum / pattern_multiplier_sum
     return bound + gap_rounding(n_columns, longest_squared)
 
 
@@ -120,28 +126,35 @@ def gap_rounding(n_columns: int, longest_squared: float) -> float:
 def conflict_is_certain(conflict: Any, basis: NDArray, inverse: NDArray) -> bool:
     """Whether approximate multipliers prove that the rows are in conflict, all rounding included.
 
-    A conflict means Σ λ_μ a_μ = 0 with λ > 0: then no weights separate. Let B be the matrix whose
-    columns are the rows a_μ with λ_μ > 0, extended by one more entry, which is 1 for patterns
-    (`fill_basis`). Scaled to Σ λ_μ = 1, λ solves B λ = (0, …, 0, 1), so that λ is the last column
-    of the inverse of B. The conflict is proven if every computed entry of this column is larger
-    than its possible error.
+    A conflict means Σ λ_r a_r = 0 with λ > 0: then no weights separate. Only the rows a_r with
+    λ_r > 0 count. They become the columns of a matrix B, each extended by one more entry: 1 for
+    patterns, 0 for the unit vectors that follow the patterns (`fill_basis`). With the patterns'
+    λ scaled to the sum 1, λ solves B λ = (0, …, 0, 1): the first equations say that the sum of the
+    rows is zero in every column, and the last one that the patterns' λ have the sum 1.
+
+    B has columns + 1 rows. If it is square and has an inverse, λ is unique: it is the last column
+    of the inverse. The conflict is proven if every computed entry of this column is larger than its
+    possible error.
 
     conflict : the `Conflict`, with the rows and the approximate multipliers.
     basis, inverse : (≥ columns + 1, ≥ columns + 1) scratch for B and its inverse.
     """
-    # Patterns are scaled to a length of at most 1, for numerical stability. This does not change
-    # which λ are positive. The scale is 0 if B is not square.
+    # In B the patterns are scaled to a length of at most 1, for numerical stability. This does not
+    # change which λ are positive. The factor is 0 if B would not be square.
     size = conflict.n_columns + 1
-    shrink = basis_scaling(conflict)
-    can_fill_basis = shrink > 0.0
-    if not can_fill_basis:
+    pattern_factor = basis_scaling(conflict)
+    is_square = pattern_factor > 0.0
+    if not is_square:
         return False
 
-    # `invert` overwrites B, so B is filled again for the bound of the error.
-    fill_basis(conflict, shrink, basis)
-    if not invert(basis, inverse, size):
+    # Compute the inverse, which overwrites B.
+    fill_basis(conflict, pattern_factor, basis)
+    has_inverse = invert(basis, inverse, size)
+    if not has_inverse:
         return False
-    fill_basis(conflict, shrink, basis)
+
+    # Fill B a second time, to bound the error of the inverse; this overwrites B, too.
+    fill_basis(conflict, pattern_factor, basis)
     multiplier_error = bound_multiplier_error(basis, inverse, size)
 
     last = size - 1
@@ -189,34 +202,39 @@ def rounding_of_products(size: int) -> float:
 def basis_scaling(conflict: Any) -> float:
     """Return the factor that scales the patterns of a conflict: 1 / length of the longest one.
 
-    Only rows with a positive multiplier count. These become the columns of a matrix of columns + 1
-    rows (`fill_basis`), which must be square. So 0 is returned if the number of these rows is not
-    columns + 1, or if all patterns among them are zero.
+    Only the rows with a positive multiplier count. `fill_basis` will make them the columns of a
+    matrix B, with one more entry each, so that B has `n_columns` + 1 rows. B is to be inverted, so
+    it must be square: `n_columns` + 1 rows must have a positive multiplier. If this is not so, or
+    if all patterns among them are zero, the factor returned is 0.
 
-    conflict : the `Conflict`; its rows from `n_patterns` on are unit vectors, not patterns.
+    conflict : the `Conflict`; its rows from `n_patterns` on are unit vectors, not patterns. Of each
+        row the first `n_columns` entries are used.
     """
-    n_positive = 0
+    n_positive = 0  # rows with a positive multiplier
     longest_squared = 0.0
     for row in range(conflict.multipliers.size):
         if conflict.multipliers[row] > 0.0:
             n_positive += 1
-            if row < conflict.n_patterns:
+            is_pattern = row < conflict.n_patterns
+            if is_pattern:
                 pattern = conflict.rows[row]
                 squared_length = dot_first(pattern, pattern, conflict.n_columns)
                 longest_squared = max(longest_squared, squared_length)
-    if n_positive != conflict.n_columns + 1 or longest_squared == 0.0:
+
+    is_square = n_positive == conflict.n_columns + 1
+    if not is_square or longest_squared == 0.0:
         return 0.0
     return 1.0 / np.sqrt(longest_squared)
 
 
 @inner_kernel()
-def fill_basis(conflict: Any, shrink: float, basis: NDArray) -> None:
+def fill_basis(conflict: Any, pattern_factor: float, basis: NDArray) -> None:
     """Fill the columns of `basis` with the rows of the conflict whose multiplier is positive.
 
-    A pattern is multiplied by `shrink` and gets a 1 as additional last entry. The other rows, unit
-    vectors e_j of weights that must not be negative, stay as they are and get a 0 there. The caller
-    has checked that columns + 1 rows have a positive multiplier, so that they fill the leading
-    (columns + 1) × (columns + 1) places of `basis`.
+    A pattern is multiplied by `pattern_factor` and gets a 1 as additional last entry. The other
+    rows, unit vectors e_j of weights that must not be negative, stay as they are and get a 0 there.
+    The caller has checked that columns + 1 rows have a positive multiplier, so that they fill the
+    leading (columns + 1) × (columns + 1) places of `basis`.
     """
     n_columns = conflict.n_columns
     basis_column = 0
@@ -226,7 +244,7 @@ def fill_basis(conflict: Any, shrink: float, basis: NDArray) -> None:
             last_entry = 0.0
             is_pattern = row < conflict.n_patterns
             if is_pattern:
-                factor = shrink
+                factor = pattern_factor
                 last_entry = 1.0
             for j in range(n_columns):
                 basis[j, basis_column] = factor * conflict.rows[row, j]
@@ -288,9 +306,9 @@ def bound_inverse_error(basis: NDArray, inverse: NDArray, size: int, rounding: f
     """Bound |C B − 1| in the row sum norm, rounding included; C is `inverse`, B is `basis`.
 
     Here 1 is the unit matrix, and the row sum norm of a matrix is the largest sum of the absolute
-    entries of a row. An entry of C B − 1 is a sum of products; its rounding error is at most
-    `rounding` times the sum of the absolute values of these products. Of both matrices the leading
-    size × size places are used.
+    entries of a row. If C is a good inverse of B, the norm is small. An entry of C B − 1 is a sum
+    of products; its rounding error is at most `rounding` times the sum of the absolute values of
+    these products. Of both matrices the leading size × size places are used.
     """
     largest_row_sum = 0.0
     for i in range(size):
@@ -299,13 +317,13 @@ def bound_inverse_error(basis: NDArray, inverse: NDArray, size: int, rounding: f
             unit_entry = 0.0
             if i == j:
                 unit_entry = 1.0
-            # The entry (i, j) of C B − 1.
-            row_sum += bound_product_error(
+            # Bound |entry (i, j) of C B, minus the entry of the unit matrix|.
+            row_sum += bound_product_difference(
                 left=inverse,
                 row=i,
                 right=basis,
                 column=j,
-                target=unit_entry,
+                subtracted=unit_entry,
                 size=size,
                 rounding=rounding,
             )
@@ -322,51 +340,51 @@ def bound_solution_error(basis: NDArray, inverse: NDArray, size: int, rounding: 
     products is at most `rounding` times the sum of their absolute values. B is overwritten.
     """
     last = size - 1
-    # Bound the entries of |B l − e|. Entry i needs row i of B and no other row, so its bound can
-    # overwrite an entry of that row, the one in column 0: this saves an array.
-    residual_bounds = basis[:, 0]
+    # Bound |B l − e| entry by entry. To save an array, the bound of entry i is stored in the place
+    # (i, 0) of B: only entry i needs row i of B, and at that point it has been used.
     for i in range(size):
         e_entry = 0.0
         if i == last:
             e_entry = 1.0
         # Entry i of B l − e, where l is column `last` of the inverse.
-        residual_bounds[i] = bound_product_error(
+        entry_bound = bound_product_difference(
             left=basis,
             row=i,
             right=inverse,
             column=last,
-            target=e_entry,
+            subtracted=e_entry,
             size=size,
             rounding=rounding,
         )
+        basis[i, 0] = entry_bound
 
-    # |C (B l − e)|_i ≤ Σ_m |C_im| |B l − e|_m.
+    # |C (B l − e)|_i ≤ Σ_m |C_im| |B l − e|_m, where basis[m, 0] now bounds |B l − e|_m.
     largest_bound = 0.0
     for i in range(size):
         bound = 0.0
         for m in range(size):
-            bound += abs(inverse[i, m]) * residual_bounds[m]
+            bound += abs(inverse[i, m]) * basis[m, 0]
         largest_bound = max(largest_bound, bound)
     return largest_bound
 
 
 @leaf_kernel()
-def bound_product_error(  # noqa: PLR0913
+def bound_product_difference(  # noqa: PLR0913
     left: NDArray,
     row: int,
     right: NDArray,
     column: int,
-    target: float,
+    subtracted: float,
     size: int,
     rounding: float,
 ) -> float:
-    """Bound |(left · right)[row, column] − target|, rounding included; the target is 0 or 1.
+    """Bound |(left · right)[row, column] − subtracted|, rounding included; `subtracted` is 0 or 1.
 
     The product of the two matrices is taken over their leading size × size places. The difference
     is computed up to `rounding` times the sum of the absolute values of its terms.
     """
-    difference = -target
-    absolute = target  # the sum of the absolute values of the terms
+    difference = -subtracted
+    absolute = subtracted  # the sum of the absolute values of the terms
     for m in range(size):
         product = left[row, m] * right[m, column]
         difference += product
@@ -430,16 +448,16 @@ def conflict_is_exact(conflict: Any, work: NDArray) -> bool:
     if not has_one_solution:
         return False
 
-    # One column is free: it has no pivot. Each other column i has now a row that is zero except for
-    # `pivot` in column i and an `entry` in the free column. This row says
-    #     pivot · λ_i + entry · λ_free = 0,
-    # which λ_free = pivot and λ_i = −entry solve. All λ are positive, after a change of their
-    # common sign if necessary, if every entry has the opposite sign of the pivot.
+    # One column is free: it has no pivot. For each other column i the matrix has now one of its
+    # rows 0 … rank − 1, which is zero except for `pivot` in column i and an `entry` in the free
+    # column. The row says
+    #     pivot · λ_i + entry · λ_free = 0,   so λ_i / λ_free = −entry / pivot.
+    # With λ_free > 0, all λ_i are positive if every entry has the opposite sign of the pivot.
     pivot = reduction.pivot
     for row in range(reduction.rank):
         entry = work[row, reduction.free_column]
-        is_opposite = (entry < 0 and pivot > 0) or (entry > 0 and pivot < 0)
-        if not is_opposite:
+        has_opposite_sign = (entry < 0 and pivot > 0) or (entry > 0 and pivot < 0)
+        if not has_opposite_sign:
             return False
     return True
 
@@ -486,11 +504,13 @@ def reduce_integers(work: NDArray, n_rows: int, n_columns: int) -> IntegerReduct
     free_column = NONE
     last_pivot = FIRST_PIVOT  # 1: in the first step there is nothing to divide by
     for column in range(n_columns):
-        pivot_row = first_nonzero(work, column, rank, n_rows)
-        is_free = pivot_row < 0
-        if is_free:
-            has_second_free_column = free_column >= 0
-            if has_second_free_column:
+        # A column without a pivot is passed over: no row changes, and `last_pivot` stays the pivot
+        # of the last step.
+        pivot_row = first_nonzero(work, column, rank, n_rows)  # −1 if there is none
+        has_no_pivot = pivot_row < 0
+        if has_no_pivot:
+            is_second_free_column = free_column >= 0
+            if is_second_free_column:
                 return failed
             free_column = column
             continue
@@ -502,7 +522,8 @@ def reduce_integers(work: NDArray, n_rows: int, n_columns: int) -> IntegerReduct
             work[rank, j] = moved_entry
         pivot = work[rank, column]
 
-        # Make this column zero in all other rows, which needs the pivot of the step before, too.
+        # Make this column zero in all other rows. Their entries are divided by the pivot of the
+        # step before, without a remainder. `eliminate_row` returns False if a product is too large.
         for row in range(n_rows):
             if row != rank:
                 fits_in_64_bits = eliminate_row(

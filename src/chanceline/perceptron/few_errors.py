@@ -65,10 +65,11 @@ def fewest_errors(X: ArrayLike, y: ArrayLike, support: ArrayLike, intercept: boo
 
 
 def rule_on(X: AnyTable, y: Floats, support: NDArray[np.int64], intercept: bool) -> Rule:
-    """Return the rule of largest margin on some features if they separate, else one of few errors.
+    """Fit a rule on given features: of largest margin if they separate, else one of few errors.
 
-    Equal rows of X may have different labels. Then the rows with the less frequent label do not
-    take part in the fit, but are counted among the errors of the rule.
+    "Separate" means that some rule on these features makes no errors. Equal rows of X may have
+    different labels. Then the rows with the less frequent label do not take part in the fit, but
+    are counted among the errors of the rule.
 
     X : (samples, features).
     y : (samples,) labels ±1.
@@ -81,26 +82,29 @@ def rule_on(X: AnyTable, y: Floats, support: NDArray[np.int64], intercept: bool)
     fitted_columns = columns[fitted_samples]
     fitted_labels = y[fitted_samples]
 
-    # Without features and without an intercept the rule has no weights at all. With an intercept,
-    # it decides alone if there are no features or only one class.
+    # Cases that need no fit. Without features and without an intercept the rule has no weights at
+    # all. If the rule has an intercept, this decides alone if there are no features or only one
+    # class. (One class without an intercept is fitted like two: the weights must find the sign.)
     has_no_features = len(support) == 0
     has_one_class = bool(np.all(fitted_labels == fitted_labels[0]))
     if has_no_features and not intercept:
-        return make_rule(X, y, support, np.zeros(0), 0.0)
+        no_weights = np.zeros(0)
+        return make_rule(X, y, support, weights=no_weights, bias=0.0)
     if intercept and (has_no_features or has_one_class):
         return constant_rule(X, y, support)
 
+    # `separate` returns the rule of largest margin, or one with errors if nothing separates.
     every_column = np.arange(len(support))
     try:
         rule = separate(fitted_columns, fitted_labels, every_column, intercept)
         separates = rule.separates
     except ConvergenceError:
-        # Whether the columns separate could not be decided in floating point. The search for few
-        # errors needs no decision: `make_rule` counts the errors of its rule exactly, and finds
-        # none if the rule separates after all.
+        # Whether the columns separate could not be decided. The search for few errors needs no
+        # decision: if its rule separates after all, no errors will be counted below.
         separates = False
     if not separates:
         rule = fewest_errors(fitted_columns, fitted_labels, every_column, intercept)
 
-    # The same weights as a rule for all samples and the original indices of the features.
+    # The same weights as a rule with the original indices of the features, whose errors are counted
+    # among all samples.
     return make_rule(X, y, support, rule.weights, rule.bias)

@@ -374,8 +374,9 @@ def line_search(hinge: Any, longest: float, shortest: float, max_errors: int) ->
         E(w + t·d) = ½ hinge(t) + ½ε|w|² + t·εwᵀd + t²·½ε|d|²,
 
     where hinge(t) is the squared hinge without the `max_errors` samples of smallest margin.
-    d is `scratch.weight_step`, and the full step, t = 1, changes the margins by
-    `scratch.margin_step`. Returns t; the weights and margins are not changed here.
+    `hinge` is the workspace of the fit: d is its `scratch.weight_step`, and the full step, t = 1,
+    changes the margins by `scratch.margin_step`. Returns t; the weights and margins are not changed
+    here.
     """
     ridge = hinge.data.ridge
     weights = hinge.state.weights
@@ -390,8 +391,9 @@ def line_search(hinge: Any, longest: float, shortest: float, max_errors: int) ->
     linear = ridge * dot_first(weights, weight_step, size)
     quadratic = 0.5 * ridge * dot_first(weight_step, weight_step, size)
 
-    # The first round evaluates E at t = 0, for comparison. This is done inside the loop so that the
-    # code of the evaluation, which is large when compiled, exists only once.
+    # Every round evaluates E(w + t·d) at the present step t. The first round has t = 0, which gives
+    # the loss before the step. (Evaluating it before the loop would need the code of the evaluation
+    # twice, and this is large when compiled.)
     loss_before = np.inf
     step = 0.0
     while True:
@@ -406,8 +408,10 @@ def line_search(hinge: Any, longest: float, shortest: float, max_errors: int) ->
                 partly_sorted=partly_sorted,
             )
         loss = 0.5 * hinge_sum + constant + step * (linear + step * quadratic)
-        if step == 0.0:
-            # This was the loss before the step; now try the longest step.
+
+        # Decide on the next step to try, or accept this one.
+        is_first_round = step == 0.0
+        if is_first_round:
             loss_before = loss
             step = longest
         elif loss > loss_before and step > shortest:

@@ -20,17 +20,23 @@ def fit_hinge(
     Returns whether every margin a_μ·w is positive, and the weights w, (columns,). With
     `nonnegative` the fit keeps all weights from being negative.
     """
+    # `make_hinge` allocates a workspace, and the fit leaves its result there: the support (the list
+    # of columns in use), and the weights of these columns. Both kinds of fit return whether all
+    # margins are positive.
     n_columns = rows.shape[1]
     if nonnegative:
-        # A column whose weight would become negative leaves the support, so columns are added one
-        # at a time.
-        hinge = make_hinge(rows.T, n_columns, nonnegative=np.ones(n_columns, dtype=np.bool_))
+        # Start with an empty support and add columns one at a time. A column whose weight would
+        # become negative leaves the support again.
+        every_column = np.ones(n_columns, dtype=np.bool_)
+        hinge = make_hinge(rows.T, n_columns, nonnegative=every_column)
         separable = add_greedily(hinge)
     else:
-        # "Unpenalized" columns belong to every support: declared so, all are fitted at once.
+        # Fit all columns at once. For this all are declared to be "unpenalized", which means only
+        # that they belong to the support from the start.
         hinge = make_hinge(rows.T, n_columns, n_unpenalized=n_columns)
         separable = fit(hinge)
-    # The workspace lists the weights in the order of its support; other columns have weight zero.
+
+    # From the order of the support to that of the columns; columns not in use have weight zero.
     weights = np.zeros(n_columns)
     weights[hinge.support] = hinge.weights
     return separable, weights
@@ -39,35 +45,43 @@ def fit_hinge(
 def add_greedily(hinge: Hinge) -> bool:
     """Add columns to the support one by one, each time the most promising one, and refit.
 
-    The most promising column has the largest screening score: its product with the present slack,
-    1 − margin of each active sample. The search ends when all margins are positive, when no column
-    helps, or when the support is full. Returns whether all margins are positive.
+    The support is the list of columns that have weights in the fit. The most promising column is
+    the one along which the loss falls fastest: it has the largest screening score |Σ_μ a_μj r_μ|,
+    where r_μ = 1 − margin for samples whose margin is below 1, and 0 for the others. (The score of
+    columns in the support is −1, so that they are not chosen.)
+
+    The search ends when all margins are positive, when no column promises anything, or when the
+    support is full. Returns whether all margins are positive.
 
     hinge : the workspace of the fit; its support and weights are changed.
     """
     separable = False
     if hinge.data.n_unpenalized:
-        separable = fit(hinge)
+        separable = fit(hinge)  # on the columns that belong to every support
 
     # A column whose weight must not be negative may leave the support in the very fit that added
-    # it. The column is not tried again until another one has stayed; otherwise rounding could make
-    # it come and go forever.
-    has_left = np.zeros(hinge.state.position.size, dtype=np.bool_)  # (columns,)
+    # it. Such a column is excluded until another one has stayed; otherwise rounding could make it
+    # come and go forever.
+    n_columns = hinge.state.position.size
+    is_excluded = np.zeros(n_columns, dtype=np.bool_)
     capacity = hinge.state.support.size
     for _ in range(MAX_ADDITIONS_PER_COLUMN * capacity):
         if separable or hinge.size == capacity:
             break
-        # The score −1 keeps a column from being chosen.
-        scores = np.where(has_left, np.float32(-1.0), screening_scores(hinge))
+
+        # Choose a column.
+        scores = np.where(is_excluded, np.float32(-1.0), screening_scores(hinge))
         best_column = int(np.argmax(scores))
         if scores[best_column] <= NO_CORRELATION:
             break
+
+        # Add the column to the support, and fit the weights of all columns of the support.
         separable = fit(hinge, add=best_column)
-        has_stayed = hinge.state.position[best_column] >= 0  # −1 off the support
-        if has_stayed:
-            has_left[:] = False
+        is_in_support = hinge.state.position[best_column] >= 0  # else −1
+        if is_in_support:
+            is_excluded[:] = False
         else:
-            has_left[best_column] = True
+            is_excluded[best_column] = True
     return separable
 
 

@@ -14,15 +14,15 @@ Integers = list[int]
 
 
 class NearestPoint(NamedTuple):
-    """The point Σ_i λ_i b_i, λ ≥ 0, nearest to (0, …, 0, unit).
+    """The point Σ_i λ_i b_i, λ ≥ 0, nearest to the target (0, …, 0, target_length).
 
-    weights : (point − target) without its last place, times a positive integer; None if the
-        distance is zero.
-    positive : the rows with λ_i > 0.
+    difference : (point − target) without its last entry, times a positive integer; None if the
+        point is the target.
+    positive_rows : the rows with λ_i > 0.
     """
 
-    weights: Integers | None
-    positive: list[int]
+    difference: Integers | None
+    positive_rows: list[int]
 
 
 class IntegerSolution(NamedTuple):
@@ -38,36 +38,41 @@ class IntegerSolution(NamedTuple):
     dependent: int | None = None
 
 
-def nearest_point(rows: list[Integers], unit: int, start: Mapping[int, Fraction]) -> NearestPoint:
-    """Minimise |Σ_i λ_i b_i − target|² over λ ≥ 0, exactly, with the target (0, …, 0, unit).
+def nearest_point(
+    rows: list[Integers], target_length: int, start: Mapping[int, Fraction]
+) -> NearestPoint:
+    """Minimise |Σ_i λ_i b_i − target|² over λ ≥ 0, exactly.
 
-    This is Lawson and Hanson's active-set method. Only the λ of "passive" rows may be positive;
-    rows enter and leave this set until the conditions of the minimum hold.
+    The target is (0, …, 0, target_length). The minimum is found by Lawson and Hanson's active-set
+    method: only the λ of "passive" rows may be positive, and rows enter and leave this set until
+    the conditions of the minimum hold.
 
     rows : the b_i, lists of integers, all of one length.
-    unit : the last entry of the target.
+    target_length : the last entry of the target.
     start : row → λ > 0, for some rows, from which the method starts.
 
     Returns
     -------
-    The rows with λ > 0 (`positive`), and as `weights` the difference Σ_i λ_i b_i − target without
-    its last entry, times a positive integer; None if the sum reaches the target.
+    The difference Σ_i λ_i b_i − target at the minimum, without its last entry and times a positive
+    integer, or None if the sum reaches the target; and the rows with λ > 0.
     """
-    passive = _PassiveRows(rows, unit, start)
+    passive = _PassiveRows(rows, target_length, start)
     while True:
-        # Solve the least squares on the passive rows; those whose λ would be negative leave.
+        # Solve the least squares on the passive rows; those whose λ would be negative leave. The
+        # solution has a common denominator. The residual target − Σ_i λ_i b_i is multiplied by it,
+        # so that its entries are integers.
         solution = passive.solve_nonnegative()
-        residual = passive.residual(solution)  # (target − Σ_i λ_i b_i) times a positive integer
-        reaches_target = not any(residual)
+        scaled_residual = passive.residual_times_denominator(solution)
+        reaches_target = not any(scaled_residual)
         if reaches_target:
-            return NearestPoint(weights=None, positive=passive.members)
+            return NearestPoint(difference=None, positive_rows=passive.members)
 
         # If a row has a positive product with the residual, increasing its λ a little brings the
         # sum nearer to the target. Without such a row the sum is as near as possible.
-        entering_row = _row_along_residual(residual, rows)
+        entering_row = _row_along_residual(scaled_residual, rows)
         if entering_row is None:
-            weights = [-entry for entry in residual[:-1]]
-            return NearestPoint(weights=weights, positive=passive.members)
+            difference = [-entry for entry in scaled_residual[:-1]]
+            return NearestPoint(difference=difference, positive_rows=passive.members)
         passive.add(entering_row)
 
 
@@ -87,80 +92,90 @@ def _row_along_residual(residual: Integers, rows: list[Integers]) -> int | None:
 
 
 class _PassiveRows:
-    """The rows with λ > 0 of `nearest_point`, and λ itself."""
+    """The rows of `nearest_point` whose λ may be positive, its members, and their λ.
 
-    def __init__(self, rows: list[Integers], unit: int, start: Mapping[int, Fraction]) -> None:
+    `multipliers` maps each member to its λ. Vectors and matrices of the members have its order.
+    """
+
+    def __init__(
+        self, rows: list[Integers], target_length: int, start: Mapping[int, Fraction]
+    ) -> None:
         self.rows = rows
-        self.unit = unit
-        self.members = list(start)
-        self.values = list(start.values())
+        self.target_length = target_length
+        self.multipliers = dict(start)
         self._products: dict[tuple[int, int], int] = {}
+
+    @property
+    def members(self) -> list[int]:
+        return list(self.multipliers)
 
     def add(self, row: int) -> None:
         """Add a row with λ = 0."""
-        self.members.append(row)
-        self.values.append(Fraction(0))
+        self.multipliers[row] = Fraction(0)
 
     def solve_nonnegative(self) -> IntegerSolution:
         """Solve the least squares on the members under λ ≥ 0, and return λ in integers.
 
-        The members are the rows whose λ may be positive. λ moves on a straight line towards the
-        solution without the constraint. If some λ becomes zero on the way, its row is removed from
-        the members, and λ continues towards the solution on the remaining rows. `members` and
-        `values`, the λ in the same order, are changed.
+        The members are the rows whose λ may be positive. Each round solves the least squares on the
+        members without the constraint. If this makes a λ negative, λ is moved only until the first
+        λ becomes zero (`_move_towards`), the rows with λ = 0 are removed from the members, and the
+        next round follows. `multipliers`, row → λ, is changed.
 
         Returns
         -------
-        λ as integer numerators with a common denominator; no numerators if no member remains.
+        λ as integer numerators, in the order of the members, with a common denominator; no
+        numerators if no member remains.
         """
-        while self.members:
+        while self.multipliers:
             solution = self._solve_unconstrained()
             if solution.dependent is not None:
                 # Remove a row that depends linearly on the others. Only rows that the method starts
                 # with can be dependent: those that enter later are independent of the members.
-                del self.members[solution.dependent]
-                del self.values[solution.dependent]
+                dependent_row = self.members[solution.dependent]
+                del self.multipliers[dependent_row]
                 continue
 
-            # λ of the solution without the constraint. If all are positive, this is the answer.
-            goals = [Fraction(number, solution.denominator) for number in solution.numerators]
-            if min(goals) > 0:
-                self.values = goals
+            # If all λ are positive, the constraint does not matter.
+            denominator = solution.denominator
+            unconstrained = [Fraction(number, denominator) for number in solution.numerators]
+            if min(unconstrained) > 0:
+                self.multipliers = dict(zip(self.members, unconstrained, strict=True))
                 return solution
-            self._walk_towards(goals)
+            self._move_towards(unconstrained)
         return IntegerSolution(numerators=[], denominator=1)
 
     def _solve_unconstrained(self) -> IntegerSolution:
         """Solve the least squares on the members, with λ of any sign.
 
         λ solves G λ = t, with the products G_ij = b_i·b_j of the members and their products t_i
-        with the target (0, …, 0, unit).
+        with the target (0, …, 0, target_length).
         """
-        gram = [[self._gram(i, j) for j in self.members] for i in self.members]
+        members = self.members
+        gram = [[self._gram(i, j) for j in members] for i in members]
         # The target has only one entry that is not zero, the last.
-        target_products = [self.unit * self.rows[i][-1] for i in self.members]
+        target_products = [self.target_length * self.rows[i][-1] for i in members]
         return solve_integers(gram, target_products)
 
-    def _walk_towards(self, goals: list[Fraction]) -> None:
+    def _move_towards(self, goals: list[Fraction]) -> None:
         """Move λ towards the goals until the first λ becomes zero, and remove the rows with λ = 0.
 
         λ + step · (goal − λ) is zero at step = λ / (λ − goal). This is computed for every λ whose
-        goal is not positive, at least one, and the smallest step is taken.
+        goal is not positive, at least one, and the smallest step is taken. `goals` has the order of
+        the members.
         """
-        pairs = list(zip(self.values, goals, strict=True))
+        pairs = list(zip(self.multipliers.values(), goals, strict=True))
         steps_to_zero = [value / (value - goal) for value, goal in pairs if goal <= 0]
         step = min(steps_to_zero)
         moved = [value + step * (goal - value) for value, goal in pairs]
 
         # Keep the rows whose λ is still positive.
-        positive_places = [place for place, value in enumerate(moved) if value > 0]
-        self.members = [self.members[place] for place in positive_places]
-        self.values = [moved[place] for place in positive_places]
+        moved_multipliers = zip(self.members, moved, strict=True)
+        self.multipliers = {row: value for row, value in moved_multipliers if value > 0}
 
-    def residual(self, solution: IntegerSolution) -> Integers:
-        """Return (0, …, 0, unit) − Σ_i λ_i b_i, multiplied by the denominator of λ."""
+    def residual_times_denominator(self, solution: IntegerSolution) -> Integers:
+        """Return the target minus Σ_i λ_i b_i, multiplied by the common denominator of the λ."""
         residual = [0] * len(self.rows[0])
-        residual[-1] = self.unit * solution.denominator
+        residual[-1] = self.target_length * solution.denominator
         for i, numerator in zip(self.members, solution.numerators, strict=True):
             pairs = zip(residual, self.rows[i], strict=True)
             residual = [entry - numerator * row_entry for entry, row_entry in pairs]

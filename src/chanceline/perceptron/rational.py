@@ -3,7 +3,7 @@
 Doubles are rationals, so whether some w separates has an exact answer. It is found as in
 `margin.py`, by nonnegative least squares, but in integers:
 
-    min_{λ ≥ 0} |Σ_μ λ_μ a_μ|² + unit² (1 − Σ_μ λ_μ)².
+    min_{λ ≥ 0} |Σ_μ λ_μ a_μ|² + L² (1 − Σ_μ λ_μ)²,   with L about the length of the a_μ.
 
 At the minimum either Σ_μ λ_μ a_μ = 0, and nothing separates (Gordan's theorem), or w = Σ_μ λ_μ a_μ
 has a_μ·w > 0 for all μ.
@@ -70,7 +70,7 @@ class _ScaledColumn(NamedTuple):
     bits: int
 
 
-class _RaisedColumns(NamedTuple):
+class _EqualSizeColumns(NamedTuple):
     """The columns of a support in integers of about one size: none drowns in sums of squares.
 
     columns : of the support.
@@ -147,72 +147,74 @@ class ExactTable:
             # There is nothing to separate: weights of zero will do.
             return Decision(separable=True, slopes=(Fraction(0),) * len(support))
 
-        # For each sample a row (a_μ, unit), where a_μ is y_μ x_μ in integers, and `unit` is about
-        # as large as the length of a_μ. Then, for each weight w_j that must not be negative, a row
-        # (unit · e_j, 0). The columns are raised, that is multiplied by powers of two, so that
-        # their entries are of about the same size.
-        raised_columns = self._raised_columns(support)
-        unit = self._unit(raised_columns)
-        rows = [[*row, unit] for row in self._pattern_rows(raised_columns, samples)]
-        rows += self._sign_rows(support, unit)
+        # The rows of the least squares, in integers: first one row (a_μ, L) for each sample, then
+        # one row (L · e_j, 0) for each weight w_j that must not be negative. The length L is about
+        # the length of the a_μ.
+        columns = self._columns_of_equal_size(support)
+        target_length = self._typical_length(columns)  # L
+        rows = [[*row, target_length] for row in self._pattern_rows(columns, samples)]
+        rows += self._sign_rows(support, target_length)
 
-        # Find λ ≥ 0 such that Σ λ_r row_r is as near as possible to the target (0, …, 0, unit).
+        # Find the λ ≥ 0 for which point = Σ_r λ_r row_r is nearest to target = (0, …, 0, L).
         if start is None:
             start = self._approximate_multipliers(support, samples)
-        point = nearest_point(rows, unit, _multipliers_of_rows(start, samples))
+        start_of_rows = _multipliers_of_rows(start, samples)
+        nearest = nearest_point(rows, target_length, start_of_rows)
 
-        # If the sum reaches the target, the λ prove that nothing separates (Gordan's theorem). The
-        # conflict consists of the samples with λ > 0. The rows behind those of the samples, which
-        # prescribe signs, are left out.
-        if point.weights is None:
-            conflict = [samples[row] for row in point.positive if row < len(samples)]
+        # If the target is reached, the λ prove that nothing separates (Gordan's theorem): Σ λ_μ a_μ
+        # is 0, or not positive where a weight must not be negative. The conflict consists of the
+        # samples with λ > 0. (Row numbers from len(samples) on belong to weights.)
+        if nearest.difference is None:
+            conflict = [samples[row] for row in nearest.positive_rows if row < len(samples)]
             return Decision(separable=False, conflict=tuple(conflict))
 
-        # Otherwise w, the sum without its last entry, separates. For at the minimum no row has a
-        # negative product with sum − target = (w, unit · (s − 1)), where s is the sum of the λ of
-        # the samples. So w_j ≥ 0 where prescribed, and a_μ·w ≥ unit² (1 − s). And s < 1, unless the
-        # target is reached.
-        return self._in_units_of_X(point.weights, raised_columns)
+        # Otherwise w, the difference point − target without its last entry, separates. The proof:
+        # with s the sum of the λ of the samples, the whole difference is d = (w, L · (s − 1)).
+        # 1. At the minimum row_r·d ≥ 0 for every row. For a sample this means a_μ·w ≥ L² (1 − s),
+        #    and for a weight that must not be negative w_j ≥ 0.
+        # 2. At the minimum also point·d = 0, so that L² (s − 1) = target·d = −|d|² < 0: s < 1.
+        # 3. By 1 and 2, a_μ·w > 0 for every sample. (`difference` is a positive multiple of w.)
+        return self._in_units_of_X(nearest.difference, columns)
 
-    def _raised_columns(self, support: list[int]) -> _RaisedColumns:
-        """Return the columns of a support in integers, and by how many bits each must be raised.
+    def _columns_of_equal_size(self, support: list[int]) -> _EqualSizeColumns:
+        """Return the columns of a support in integers, and how to make them about equally large.
 
-        Multiplied by 2^raised_by, all columns are of about the size 2^bits of the largest.
+        Multiplied by its 2^raised_by, every column is of about the size 2^bits of the largest.
         """
         columns = [self._column(j) for j in support]
         bits = max([column.bits for column in columns], default=1)
         raised_by = [bits - column.bits for column in columns]
-        return _RaisedColumns(columns=columns, raised_by=raised_by, bits=bits)
+        return _EqualSizeColumns(columns=columns, raised_by=raised_by, bits=bits)
 
-    def _unit(self, raised_columns: _RaisedColumns) -> int:
+    def _typical_length(self, columns: _EqualSizeColumns) -> int:
         """Return a number about as large as the length of a row, which has entries of about 2^bits.
 
         A row of k entries of size s has a length of about √k · s. The number weighs the two terms
         of the least squares, so that they are of the same order.
         """
-        n_columns = len(raised_columns.columns) + self.problem.n_unpenalized
-        return (isqrt(max(n_columns, 1)) + 1) * 2**raised_columns.bits
+        n_columns = len(columns.columns) + self.problem.n_unpenalized
+        return (isqrt(max(n_columns, 1)) + 1) * 2**columns.bits
 
-    def _pattern_rows(self, raised_columns: _RaisedColumns, samples: list[int]) -> list[Integers]:
+    def _pattern_rows(self, equal_columns: _EqualSizeColumns, samples: list[int]) -> list[Integers]:
         """Return the rows y_μ x_μ of these samples in integers, with the intercept's entry last.
 
         The columns hold the integers y_μ x_μ already, each in a scale of its own. Here each column
         is multiplied by its 2^raised_by, so that the entries of all columns are of size about
         2^bits. The intercept's entry, if there is one, is y_μ · 2^bits.
         """
-        columns = raised_columns.columns
+        columns = equal_columns.columns
         rows = []
         for sample in samples:
             row = []
-            for column, raised_by in zip(columns, raised_columns.raised_by, strict=True):
+            for column, raised_by in zip(columns, equal_columns.raised_by, strict=True):
                 row.append(column.values[sample] << raised_by)  # times 2^raised_by
             if self.problem.intercept:
-                row.append(self._labels[sample] << raised_columns.bits)  # times 2^bits
+                row.append(self._labels[sample] << equal_columns.bits)  # times 2^bits
             rows.append(row)
         return rows
 
-    def _sign_rows(self, support: list[int], unit: int) -> list[Integers]:
-        """Return one row unit · e_j for each weight of the support that must not be negative.
+    def _sign_rows(self, support: list[int], length: int) -> list[Integers]:
+        """Return one row length · e_j for each weight of the support that must not be negative.
 
         A row has an entry for each column, one for the intercept if there is one, and a last one,
         0.
@@ -221,30 +223,30 @@ class ExactTable:
         for place, j in enumerate(support):
             if self.problem.nonnegative[j]:
                 row = [0] * (len(support) + self.problem.n_unpenalized + 1)
-                row[place] = unit
+                row[place] = length
                 rows.append(row)
         return rows
 
-    def _in_units_of_X(self, weights: Integers, raised_columns: _RaisedColumns) -> Decision:
+    def _in_units_of_X(self, weights: Integers, equal_columns: _EqualSizeColumns) -> Decision:
         """Convert weights v of the integer rows into slopes and a bias for X.
 
         The row of a sample with label y has the entry factor_j · y (x_j − centre_j) for column j,
         and y · 2^bits for the intercept, if any. Here factor_j, a power of 2 with a sign, is
-        what turned y (x_j − centre_j) into integers (`raised_columns.factors`), and `bits` is
-        `raised_columns.bits`. So v·row = y (Σ_j slope_j x_j + bias) with
+        what turned y (x_j − centre_j) into integers (`equal_columns.factors`), and `bits` is
+        `equal_columns.bits`. So v·row = y (Σ_j slope_j x_j + bias) with
 
             slope_j = v_j · factor_j
             bias    = v_intercept · 2^bits − Σ_j slope_j · centre_j.
         """
-        columns = raised_columns.columns
+        columns = equal_columns.columns
         column_weights = weights[: len(columns)]  # without the intercept's
-        factors = raised_columns.factors()
+        factors = equal_columns.factors()
         slopes = [weight * factor for weight, factor in zip(column_weights, factors, strict=True)]
 
         bias = Fraction(0)
         if self.problem.intercept:
             intercept_weight = Fraction(weights[-1])
-            bias = intercept_weight * 2**raised_columns.bits
+            bias = intercept_weight * 2**equal_columns.bits
             for slope, column in zip(slopes, columns, strict=True):
                 bias -= slope * column.centre
         return Decision(separable=True, slopes=tuple(slopes), bias=bias)
@@ -308,30 +310,33 @@ class ExactTable:
         return self._columns[j]
 
     def _scaled_column(self, j: int) -> _ScaledColumn:
-        """Convert column j of X to integers: values = sign · 2^shift · y (x − centre).
+        """Convert column j of X to integers: values = sign · 2^shift · y (x − centre), exactly.
 
         y = ±1 are the labels, and the centre is the mean that floating point has found (0 without
-        an intercept). 2^shift is the common denominator of all numbers of the column. The sign is
-        −1 where the weight must not be positive. The values are of size about 2^bits.
+        an intercept). The sign is −1 where the weight must not be positive, so that the weight of
+        the values must not be negative. 2^shift is the common denominator of x and the centre: all
+        doubles are fractions whose denominators are powers of two.
         """
-        centre = Fraction(float(self.problem.centre[j]))
         scale = float(self.problem.scale[j])  # negative where the weight must not be positive
         sign = 1
         if scale < 0:
             sign = -1
 
-        # Doubles have powers of two as denominators, so the largest denominator is a common one.
+        # Of powers of two, the largest is a common multiple.
+        centre = Fraction(float(self.problem.centre[j]))
         entries = [Fraction(float(value)) for value in self.problem.X[:, j]]
-        common_denominator = max(entry.denominator for entry in [centre, *entries])
-        shifted_centre = int(centre * common_denominator)
+        denominator = max(number.denominator for number in [centre, *entries])
+        shift = denominator.bit_length() - 1  # the denominator is 2^shift
+
+        # All numbers times the denominator are integers.
+        integer_centre = int(centre * denominator)
         values = []
         for entry, label in zip(entries, self._labels, strict=True):
-            shifted_entry = entry.numerator * (common_denominator // entry.denominator)
-            values.append(sign * label * (shifted_entry - shifted_centre))
+            integer_entry = entry.numerator * (denominator // entry.denominator)
+            values.append(sign * label * (integer_entry - integer_centre))
 
-        # `frexp` gives the exponent with |scale| < 2^exponent, and |scale| is the root mean square
-        # of x − centre. So the values are of size about 2^(exponent + shift).
-        shift = common_denominator.bit_length() - 1  # the denominator is 2^shift
+        # |scale| is the root mean square of x − centre, so the values are of size about
+        # |scale| · 2^shift. `frexp` gives the exponent with |scale| < 2^exponent.
         exponent = 0  # for a useless column, whose scale is infinite
         if np.isfinite(scale):
             _, exponent = frexp(scale)

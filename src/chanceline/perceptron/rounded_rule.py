@@ -53,7 +53,8 @@ def rule_in_doubles(
 
     If the gap between the classes is only a few units in the last place, some roundings separate
     and others do not. So the weights are multiplied by a factor before they are rounded, and up to
-    MAX_ROUNDINGS slightly different factors are tried. Returns None if no rounding separates.
+    MAX_ROUNDINGS slightly different factors are tried. All checks are exact. Returns None if no
+    rounding separates.
 
     Parameters
     ----------
@@ -76,7 +77,8 @@ def rule_in_doubles(
             return None
         return make_rule(problem.X, problem.y, columns, np.zeros(0), 0.0)
 
-    # Round the weights, multiplied by a factor that gives them a length of about 1.
+    # Round the weights, multiplied by a factor that gives them a length of about 1, and look for a
+    # bias with which the rounded weights separate.
     inverse_length = _inverse_length([*slopes, decision.bias])
     entries = problem.X[np.ix_(samples_to_separate, columns)]
     labels = problem.y[samples_to_separate]
@@ -84,24 +86,29 @@ def rule_in_doubles(
         factor = inverse_length * (1 + attempt * LENGTH_STEP)
         weights = np.array([float(slope * factor) for slope in slopes])
         rounded_bias = float(decision.bias * factor)
-        bias = _separating_bias(entries, labels, weights, rounded_bias, problem.intercept)
-        if bias is not None:
-            # The rule is made for all samples, and its errors `wrong` are counted exactly. None of
-            # the errors may be among the samples to separate.
-            rule = make_rule(problem.X, problem.y, columns, weights, bias)
-            is_error_to_avoid = np.isin(rule.wrong, samples_to_separate)
-            if not is_error_to_avoid.any():
-                return rule
+        separating_bias = _separating_bias(
+            entries, labels, weights, rounded_bias, problem.intercept
+        )
+        if separating_bias is None:
+            continue  # try another factor
+
+        # Make the rule for all samples of the problem. Its errors, `wrong`, may be samples that
+        # need not be separated. As a last check, none may be among the samples to separate.
+        rule = make_rule(problem.X, problem.y, columns, weights, separating_bias)
+        is_error_to_avoid = np.isin(rule.wrong, samples_to_separate)
+        if not is_error_to_avoid.any():
+            return rule
     return None
 
 
 def _separating_bias(
     entries: Floats, labels: Floats, weights: Floats, rounded_bias: float, intercept: bool
 ) -> float | None:
-    """A bias with which rounded weights separate the samples; None if there is none.
+    """A bias with which rounded weights separate the samples, exactly; None if there is none.
 
     The bias of the exact weights, rounded, is tried first. If it fails and the rule has an
-    intercept, the bias may be any other. `entries` are the x_μ, (samples, columns).
+    intercept, the bias may be any other. (Without an intercept the rounded bias is 0.) `entries`
+    are the x_μ, (samples, columns).
     """
     if has_positive_margin(entries, labels, weights, rounded_bias).all():
         return rounded_bias

@@ -69,6 +69,8 @@ def separate(
         any_multipliers[0] = 1.0
         return _rule_without_weights(problem, columns, any_multipliers)
 
+    # The largest margin in floating point, with multipliers scaled to sum 1. The rule has weights
+    # only if the verdict is SEPARABLE, and its errors are counted exactly.
     margin = margin_on(problem, columns)
     multipliers = margin.multipliers / margin.multipliers.sum()
     floating_rule = _rule_of_margin(problem, columns, margin, multipliers)
@@ -84,9 +86,10 @@ def separate(
             )
         return floating_rule
 
+    # Floating point has found no rule without errors. If its multipliers prove that there is none,
+    # `floating_rule` is the answer: the verdict is INSEPARABLE then, so that the rule has no
+    # weights but these multipliers. Without such a proof rational arithmetic decides.
     if is_refuted(problem, columns, margin):
-        # It is proven that nothing separates. Then the verdict is INSEPARABLE, and `floating_rule`
-        # has no weights.
         return floating_rule
     return _separate_exactly(problem, columns, multipliers)
 
@@ -169,20 +172,24 @@ def margin_on(
 
 
 def is_refuted(problem: Problem, support: NDArray[np.int64], margin: Margin) -> bool:
-    """Whether the fit of the largest margin proves that no weights separate on these columns.
+    """Whether the multipliers of a fit prove that no weights separate on these columns.
 
-    Weights w separate if a_μ·w > 0 for all rows a_μ = y_μ x_μ (labels times samples), and if w_j is
-    not negative where this is prescribed. The proof consists of multipliers, not negative, for
-    which a sum of rows is zero:
+    Weights w separate if a_μ·w > 0 for all rows a_μ = y_μ x_μ (labels times samples), and w_j ≥ 0
+    for the weights that must not be negative. The proof consists of multipliers for which
 
-        Σ_μ λ_μ a_μ + Σ_j κ_j e_j = 0,   with Σ_μ λ_μ = 1.
+        Σ_μ λ_μ a_μ + Σ_j κ_j e_j = 0,   with all λ_μ ≥ 0, κ_j ≥ 0, and Σ_μ λ_μ = 1.
 
-    There is a unit vector e_j for each weight that must not be negative. Multiplied by weights that
-    separate, the first sum would be positive, and the second one Σ_j κ_j w_j ≥ 0. So there are no
-    such weights.
+    Here e_j is the unit vector of a weight that must not be negative. Multiplied by weights w that
+    separate, the first sum would be positive, and the second one is Σ_j κ_j w_j ≥ 0: they could not
+    add up to 0. So there are no such weights.
 
-    The fit knows the λ_μ only up to rounding. So a quick check bounds all rounding errors; if it
-    does not succeed, a slower one in integers is tried.
+    The fit knows the λ_μ and κ_j only up to rounding, and they are not taken on trust. Two checks
+    are tried, each of which is a proof if it succeeds:
+
+    1. The exact multipliers of the same rows are within error bounds of the computed ones, and
+       positive within these bounds (`conflict_is_certain`).
+    2. The exact multipliers, computed in integers, are positive (`conflict_is_exact`). This takes
+       longer, and needs columns that can be written in small integers.
 
     support : (k,) indices of features.
     margin : result of the fit: its verdict, and multipliers proportional to the λ_μ.
@@ -196,7 +203,7 @@ def is_refuted(problem: Problem, support: NDArray[np.int64], margin: Margin) -> 
     multipliers = margin.multipliers / margin.multipliers.sum()
     sign_multipliers = _sign_multipliers(rows, nonnegative, multipliers)
 
-    # The quick check.
+    # The first check.
     is_proven_with_rounding = _is_refuted_with_rounding(
         rows,
         nonnegative=nonnegative,
@@ -206,8 +213,7 @@ def is_refuted(problem: Problem, support: NDArray[np.int64], margin: Margin) -> 
     if is_proven_with_rounding:
         return True
 
-    # The check in integers. It computes exact multipliers for the rows whose λ_μ or κ_j is not
-    # negligible.
+    # The second check.
     integers = integer_columns(problem, support)
     return _is_refuted_in_integers(
         integers,
@@ -246,6 +252,9 @@ def _is_refuted_with_rounding(
     """Whether multipliers prove that nothing separates, with bounds of all rounding errors.
 
     The proof is a conflict: Σ_μ λ_μ a_μ + Σ_j κ_j e_j = 0 with λ_μ ≥ 0 and κ_j ≥ 0, not all zero.
+    `conflict_is_certain` takes the rows with positive multipliers, and bounds how far their exact
+    multipliers, the solution of a linear system, can be from the solution computed. The conflict is
+    proven if all exact multipliers must be positive.
 
     Parameters
     ----------
@@ -263,7 +272,8 @@ def _is_refuted_with_rounding(
         n_patterns=n_patterns,
         n_columns=n_columns,
     )
-    # Scratch matrices: a conflict without superfluous rows has at most columns + 1 of them.
+    # Scratch for the matrix of the linear system and its inverse. There are columns + 1 equations:
+    # the conflict in every column, and the sum of the multipliers.
     basis = np.zeros((n_columns + 1, n_columns + 1))
     inverse = np.zeros_like(basis)
     return bool(conflict_is_certain(conflict, basis, inverse))
@@ -277,19 +287,22 @@ def _is_refuted_in_integers(
 ) -> bool:
     """Whether the multipliers prove that nothing separates, in exact integer arithmetic.
 
+    The proof is a conflict: Σ_μ λ_μ a_μ + Σ_j κ_j e_j = 0 with rows a_μ = y_μ x_μ of samples, unit
+    vectors e_j of weights that must not be negative, λ_μ > 0 and κ_j > 0. The given multipliers
+    only tell which rows to take; `conflict_is_exact` computes the exact ones.
+
     Parameters
     ----------
     integers : (columns, samples) y_μ x_μ in small integers, from `integer_columns`. A column that
-        has none is NaN, and then nothing is proven.
+        cannot be written in small integers is NaN; then `conflict_is_exact` returns False.
     nonnegative : (columns,) whether a weight must not be negative.
-    multipliers : (samples,) of sum 1.
-    sign_multipliers : (nonnegative weights,) negligible ones are exactly zero.
+    multipliers : (samples,) approximate λ_μ, of sum 1.
+    sign_multipliers : (nonnegative weights,) approximate κ_j; negligible ones are exactly zero.
     """
-    # The multipliers only tell which rows seem to be in conflict: samples, and unit vectors e_j of
-    # weights that must not be negative.
+    # Which rows seem to be in conflict: the samples μ, and the columns j of the unit vectors e_j.
     samples_in_conflict = np.flatnonzero(multipliers > NEGLIGIBLE_MULTIPLIER)
     nonnegative_columns = np.flatnonzero(nonnegative)
-    signs_in_conflict = nonnegative_columns[sign_multipliers > 0]  # the j of these e_j
+    unit_vectors_in_conflict = nonnegative_columns[sign_multipliers > 0]
 
     # Compute exact multipliers of these rows: if all are positive, the rows are in conflict.
     n_columns = len(integers)
@@ -298,10 +311,11 @@ def _is_refuted_in_integers(
         used_columns=np.arange(n_columns),  # all of them
         n_columns=n_columns,
         patterns=samples_in_conflict,
-        unit_places=signs_in_conflict,
+        unit_places=unit_vectors_in_conflict,
     )
-    scratch_shape = (n_columns, samples_in_conflict.size + signs_in_conflict.size)
-    scratch = np.zeros(scratch_shape, dtype=np.int64)
+    # Scratch for the matrix whose columns are the rows in conflict.
+    n_rows_in_conflict = samples_in_conflict.size + unit_vectors_in_conflict.size
+    scratch = np.zeros((n_columns, n_rows_in_conflict), dtype=np.int64)
     return bool(conflict_is_exact(conflict, scratch))
 
 

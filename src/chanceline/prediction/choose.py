@@ -139,41 +139,47 @@ def score_candidates(folds: InnerFolds, max_features: int | None) -> ScoredCandi
 
 
 def choose_from(table: LossTable) -> Choice:
-    """Choose between no feature, a small set, and a dense rule on many features, by their losses.
+    """Choose between no features, a small set, and a dense rule on many features, by their losses.
 
-    A rule without features is taken, unless the best of all candidates is better by more than one
-    standard error of the difference (`EMPTY_MODEL_SE`). Else many features are taken if they are
-    needed (`needs_many_features`), and a small set if they are not. The choice also holds the
-    candidates that were not taken for the other two extents (none, few or many features).
+    The extent of a rule says whether it has no, few or many features. Within each extent the
+    candidate is chosen first. Then the extent is chosen:
+
+    - none, unless the best of all candidates is better than the best one without features, by more
+      than one standard error of the difference (`EMPTY_MODEL_SE`);
+    - else many, if rules on many features are clearly better (`needs_many_features`);
+    - else few.
+
+    The `Choice` holds this extent and the candidates chosen within each of the three. For many
+    features these are several rules, of which the mean is taken.
     """
-    # Which candidates have no features, few or many, (candidates,).
+    # Of which extent each candidate is, (candidates,).
     is_dense = table.is_of(Family.DENSE)
     is_empty = ~is_dense & (table.n_features == 0)
     is_small = ~is_dense & (table.n_features > 0)
-    row_without_features = table.best_among(is_empty)
-    candidate_without_features = table.candidates[row_without_features]
+
+    # The candidates within each extent; candidates are named by their rows in the table.
+    empty_row = table.best_among(is_empty)
     if not is_small.any():
-        return Choice(extent=Extent.NONE, none=candidate_without_features)
-
-    # The small set to take (its row in the table), and the dense rules to average, if there are
-    # any.
+        return Choice(extent=Extent.NONE, none=table.candidates[empty_row])
     small_set_row = typical_small_set(table, is_small)
-    dense_candidates = averaged_dense_rules(table, is_dense)
+    dense_candidates = averaged_dense_rules(table, is_dense)  # () if there are no dense rules
 
-    # How much more the best candidate without features loses than the best of all.
+    # Whether any features, and whether many features, are worth having.
     best_row = int(table.mean_losses.argmin())
-    excess_without_features = table.difference(row_without_features, best_row)
-    if not excess_without_features.exceeds(EMPTY_MODEL_SE):
+    excess_of_empty = table.difference(empty_row, best_row)  # how much more it loses than the best
+    features_help = excess_of_empty.exceeds(EMPTY_MODEL_SE)
+    extent = Extent.FEW
+    if not features_help:
         extent = Extent.NONE
-    elif dense_candidates and needs_many_features(
-        table, is_small=is_small, is_dense=is_dense, small_set=small_set_row
-    ):
-        extent = Extent.MANY
-    else:
-        extent = Extent.FEW
+    elif dense_candidates:
+        many_are_needed = needs_many_features(
+            table, is_small=is_small, is_dense=is_dense, small_set=small_set_row
+        )
+        if many_are_needed:
+            extent = Extent.MANY
     return Choice(
         extent=extent,
-        none=candidate_without_features,
+        none=table.candidates[empty_row],
         few=table.candidates[small_set_row],
         many=dense_candidates,
     )

@@ -41,7 +41,7 @@ from chanceline.prediction.train import FeatureChoice, check_feature_choice
 # independent ones: the rest pays for rules that differ from fold to fold. Chosen on other designs
 # than those of `benchmarks/expected.py`, which measures the coverage.
 EFFECTIVE_SHARE = 0.76
-AREA_SHARE = 0.5
+EFFECTIVE_SHARE_FOR_AREA = 0.5
 # Units without which nothing is cross-validated: one to hold out, two to tune with.
 MIN_UNITS = 3
 # For tables with fewer numbers, starting processes takes longer than the folds.
@@ -150,7 +150,8 @@ def expected_error(  # noqa: PLR0913
     if there are two units in all (small blocks of both classes), because a rule made from one of
     them could not be tuned.
     """
-    # Of a very wide table only a pool of columns is in memory: those that some fold looks at.
+    # Take the samples into memory; of a very wide table only a pool of columns, those that some
+    # fold looks at.
     pooled = pool_samples(
         X,
         y,
@@ -159,20 +160,22 @@ def expected_error(  # noqa: PLR0913
         covariates=covariates,
         encoder=encoder,
         features=features,
-        training_sets=partial(training_sets_of_folds, seed=seed),
+        deal_training_sets=partial(training_sets_of_folds, seed=seed),
         n_threads=number_of_threads(n_jobs),
     )
     samples = pooled.samples
     if not has_enough_units(samples):
         return None
 
-    # Scores of all samples by rules made without them. The user numbers features as columns of the
-    # table; the samples have the columns of the pool alone, which are numbered anew.
-    choice_in_table = check_feature_choice(pooled.n_features, features, max_features)
-    choice = pooled.choice_in_pool(choice_in_table)
+    # Which features the rules may have. The user numbers features as columns of the table, and
+    # `samples` as columns of the pool: convert the numbers.
+    choice_by_table_columns = check_feature_choice(pooled.n_features, features, max_features)
+    choice_by_pool_columns = pooled.choice_in_pool(choice_by_table_columns)
+
+    # Scores of all samples by rules made without them.
     if samples.X.size <= MIN_SIZE_FOR_PROCESSES:
         n_jobs = 1  # starting processes would take longer than the work
-    held_out = score_held_out_samples(samples, choice, seed, n_jobs=n_jobs)
+    held_out = score_held_out_samples(samples, choice_by_pool_columns, seed, n_jobs=n_jobs)
 
     # The error of rules on covariates alone, to compare with.
     covariates_rate = None
@@ -207,37 +210,44 @@ def error_rate_of_covariates(samples: Samples, seed: int) -> float:
 def summarize_scores(
     samples: Samples, held_out: HeldOutScores, covariates_rate: float | None
 ) -> ExpectedError:
-    """Estimate errors and the area under the curve, with intervals, by the scores held out.
+    """Estimate the error and the area under the curve, with intervals, from held-out scores.
 
-    Intervals count fewer samples than there are. The samples of one unit (a group, say) are not
-    independent: all samples together are worth `n_independent` independent ones. Only a fixed share
-    of these is counted, because every fold has another rule.
+    The intervals count fewer samples than there are, for two reasons. The samples of one unit (a
+    group, say) are not independent: all samples together are worth `n_independent` independent
+    ones. And every fold has another rule: so only a fixed share of the independent samples is
+    counted, one share for the error and a smaller one for the area.
 
     Parameters
     ----------
     samples : all of them
-    held_out : scores of every sample by rules that it had no part in
+    held_out : scores of every sample by rules that it had no part in. `held_out.to_use` are the
+        scores of the rules that the procedure takes; there are also those of the best rules on few
+        and on many features.
     covariates_rate : the error of rules on covariates alone; None without covariates
     """
     n_samples = samples.n_samples
     positive = samples.positive
     n_positive = int(np.count_nonzero(positive))
     n_negative = n_samples - n_positive
-    n_independent = count_independent(samples, held_out.to_use)
+    scores = held_out.to_use  # (repeats, samples)
+    n_independent = count_independent(samples, scores)
 
-    # The error, and the rule against always naming the larger class.
-    errors = mean_errors(held_out.to_use, samples)  # (samples,), from 0 to 1
+    # The error, in all and in each class.
+    errors = mean_errors(scores, samples)  # (samples,), from 0 to 1
     rate = float(errors.mean())
     sensitivity = float(1 - errors[positive].mean())
     specificity = float(1 - errors[~positive].mean())
+
+    # The interval of the error, and the rule against always naming the larger class.
     n_effective = EFFECTIVE_SHARE * n_independent
+    interval = cross_validated_interval(rate, n_effective)
     against_majority = compare_with_majority(
         errors, positive, independent_share=n_effective / n_samples
     )
 
-    # The area under the curve. Its interval counts a smaller share of the samples, in both classes.
+    # The area under the curve, and its interval. The same share of both classes is counted.
     auc = mean_area(held_out, positive)
-    counted_share = AREA_SHARE * n_independent / n_samples
+    counted_share = EFFECTIVE_SHARE_FOR_AREA * n_independent / n_samples
     auc_interval = cross_validated_area_interval(
         auc, n_positive=counted_share * n_positive, n_negative=counted_share * n_negative
     )
@@ -245,7 +255,7 @@ def summarize_scores(
     few_and_many = compare_few_with_many(held_out, samples)
     return ExpectedError(
         rate=rate,
-        interval=cross_validated_interval(rate, n_effective),
+        interval=interval,
         majority_error=min(n_positive, n_negative) / n_samples,
         against_majority=against_majority,
         balanced_rate=1 - (sensitivity + specificity) / 2,
@@ -255,7 +265,7 @@ def summarize_scores(
         auc_interval=auc_interval,
         n_folds=held_out.n_folds,
         n_repeats=held_out.n_repeats,
-        predictions=held_out.to_use,
+        predictions=scores,
         n_features=held_out.n_features,
         n_effective=n_effective,
         few_rate=few_and_many.few_rate,

@@ -64,7 +64,7 @@ def score_dense_rules(folds: InnerFolds) -> ScoredCandidates:
     samples = folds.samples
     sizes = dense_sizes(samples.n_features, samples.n_samples)
     scores = out_of_fold_dense_scores(folds, sizes)  # (sizes × penalties, samples)
-    links, probabilities = fit_links(samples, scores)
+    links, probabilities = fit_links_to_probabilities(samples, scores)
 
     # `product` gives the order of the rows of scores: all penalties of the first size, then of the
     # next.
@@ -75,11 +75,12 @@ def score_dense_rules(folds: InnerFolds) -> ScoredCandidates:
     return ScoredCandidates(candidates, probabilities)
 
 
-def fit_links(samples: Samples, scores: Floats) -> tuple[Floats, Floats]:
-    """Turn the scores of every rule into probabilities, by logistic regression (Platt scaling).
+def fit_links_to_probabilities(samples: Samples, scores: Floats) -> tuple[Floats, Floats]:
+    """Fit for every rule the logistic regression that turns its scores into probabilities.
 
-    The labels are regressed on the rule's out-of-fold scores, and on the nuisance columns: the
-    constant and the terms of covariates.
+    This is Platt scaling; the fitted regression is called the *link* of the rule. The labels are
+    regressed on the rule's out-of-fold scores, and on the nuisance columns: the constant and the
+    terms of covariates.
 
     Parameters
     ----------
@@ -88,8 +89,8 @@ def fit_links(samples: Samples, scores: Floats) -> tuple[Floats, Floats]:
 
     Returns
     -------
-    links : weights of the nuisance columns and, last, of the score in its own units,
-        (rules, nuisance + 1)
+    links : the weights of each regression, (rules, nuisance + 1): those of the nuisance columns
+        and, last, the weight of the score as it is in `scores`
     probabilities : probability of the positive class, (rules, samples)
     """
     # Divide scores by their standard deviation, so that the penalty on their weight means the same
@@ -102,7 +103,6 @@ def fit_links(samples: Samples, scores: Floats) -> tuple[Floats, Floats]:
     for rule_scores in standardized_scores:
         designs_of_rules.append(np.column_stack([samples.nuisance, rule_scores]))
     designs = np.stack(designs_of_rules)  # (rules, samples, nuisance + 1)
-    # Weights are (rules, penalties, nuisance + 1), here with a single penalty.
     weights_by_penalty = fit_ridge_logistic(
         designs=designs,
         labels=samples.y,
@@ -110,16 +110,20 @@ def fit_links(samples: Samples, scores: Floats) -> tuple[Floats, Floats]:
         penalties=np.array([LINK_PENALTY]),
         n_unpenalized=samples.n_nuisance,
     )
-    weights = weights_by_penalty[:, 0]
+    weights = weights_by_penalty[:, 0]  # of the only penalty, (rules, nuisance + 1)
     nuisance_weights = weights[:, :-1]
-    # A negative weight would say that the rule takes each class for the other, which is noise.
-    score_weights = np.maximum(weights[:, -1:], 0.0)  # (rules, 1)
+    # The weight of the standardized score. A negative one would say that the rule takes each class
+    # for the other, which is noise: it becomes 0.
+    weights_of_standardized = np.maximum(weights[:, -1:], 0.0)  # (rules, 1)
 
-    # For every rule r: its design, (samples s, columns c), times its weights.
-    standardized_links = np.hstack([nuisance_weights, score_weights])
-    probabilities = sigmoid(np.einsum("rc,rsc->rs", standardized_links, designs))
-    # The links returned are for scores that are not divided by their standard deviation.
-    links = np.hstack([nuisance_weights, score_weights / spreads])
+    # Probabilities: for every rule r its design (samples s, columns c), times its weights.
+    regression_weights = np.hstack([nuisance_weights, weights_of_standardized])
+    probabilities = sigmoid(np.einsum("rc,rsc->rs", regression_weights, designs))
+
+    # The links are for scores that are not divided by their standard deviation: their weights are
+    # divided by it instead.
+    weights_of_scores = weights_of_standardized / spreads
+    links = np.hstack([nuisance_weights, weights_of_scores])
     return links, probabilities
 
 
@@ -186,17 +190,20 @@ def average_dense_rules(
     # Ridge regressions of each size with all penalties. Several candidates may have one size, with
     # different penalties.
     sizes = sorted({candidate.n_features for candidate in candidates})
-    directions = dense_directions(residualized, sizes)
-    direction_of_size = dict(zip(sizes, directions, strict=True))
+    regressions = dense_directions(residualized, sizes)
+    regression_of_size = dict(zip(sizes, regressions, strict=True))
 
-    # The weights of the mean rule: nuisance columns, then the columns of the largest support. The
-    # support of each size begins with that of the size before, so a smaller rule has the first of
-    # these weights.
-    weights = np.zeros(candidates[-1].n_nuisance + sizes[-1])
+    # The mean rule has the columns of the largest rule. The support of each size begins with that
+    # of the size before: the support of a smaller rule is the first part of the largest support.
+    largest_support = regressions[-1].support
+    n_nuisance = candidates[0].n_nuisance  # the same for all candidates
+    mean_weights = np.zeros(n_nuisance + len(largest_support))
     for candidate in candidates:
-        rule_weights = linked_weights(candidate, direction_of_size[candidate.n_features])
-        weights[: len(rule_weights)] += rule_weights / len(candidates)
-    return directions[-1].support, weights
+        # The weights of the nuisance columns, then of the rule's columns. Because of the order of
+        # the supports these are the first of `mean_weights`; the rule lacks the others.
+        rule_weights = linked_weights(candidate, regression_of_size[candidate.n_features])
+        mean_weights[: len(rule_weights)] += rule_weights / len(candidates)
+    return largest_support, mean_weights
 
 
 def linked_weights(candidate: DenseCandidate, direction: DenseDirections) -> Floats:
@@ -221,16 +228,22 @@ def dense_directions(residualized: Residualized, sizes: Sequence[int]) -> list[D
     so the nearer a column is to being left out, the less it counts. (With a large ridge the weights
     become ∝ ±(p_j − q), as in shrunken centroids.)
 
+    A column occurs in three scalings: ℓ_j c_j, the scaled column (divided by its standard
+    deviation, and less what nuisance columns explain), which has the length ℓ_j; c_j, of length 1;
+    and S_j c_j, shrunk. The regression is on the shrunk columns. Its weights w_j are converted into
+    weights of the scaled columns: w_j · (S_j c_j) = (w_j S_j / ℓ_j) · (ℓ_j c_j).
+
     Parameters
     ----------
-    residualized : columns (samples, features), target (samples,), and the lengths of the scaled
-        columns before they were made 1, (features,)
+    residualized : the columns c_j, (samples, features), the target t, (samples,), and the lengths
+        ℓ_j, (features,)
     sizes : numbers of features, ascending
 
     Returns
     -------
     directions : for every size the support (the columns used, that with the largest product first)
-        and the weights (penalties, support); a support begins with that of the size before
+        and the weights of the scaled columns, (penalties, support); a support begins with that of
+        the size before
     """
     # All columns, the one with the largest product first. In a large table columns are in single
     # precision; products with them are too.
@@ -249,11 +262,10 @@ def dense_directions(residualized: Residualized, sizes: Sequence[int]) -> list[D
         shrunken_columns = columns_best_first[:, :size] * shrinkage.astype(columns.dtype)
         weights_of_shrunken = ridge_weights(shrunken_columns, target)  # (penalties, size)
 
-        # From weights w of shrunken columns S c to those of the scaled columns, which are c times
-        # their length: w · (S c) = (w S/length) · (c length).
+        # The weights w become w S for the columns of length 1, and w S / ℓ for the scaled columns.
         weights_of_unit_length = weights_of_shrunken * shrinkage
-        weights = weights_of_unit_length / residualized.lengths[support]
-        directions.append(DenseDirections(support, weights))
+        weights_of_scaled = weights_of_unit_length / residualized.lengths[support]
+        directions.append(DenseDirections(support=support, weights=weights_of_scaled))
     return directions
 
 

@@ -52,26 +52,28 @@ def join_units(group_of_sample: Ints, block_of_sample: Ints) -> Ints:
     group_of_sample : number of every sample's group, 0, 1, …, (samples,)
     block_of_sample : number of every sample's block, 0, 1, …, (samples,)
     """
+    # If all blocks may be split, the units are the groups.
     is_held_out_whole = blocks_held_out_whole(block_of_sample)  # (blocks,)
     if not is_held_out_whole.any():
         return group_of_sample
 
-    # A graph in which blocks held out whole connect the groups that have samples in them. Each of
-    # its connected components is a unit.
+    # Otherwise a unit is a connected component of the graph in which every block held out whole is
+    # connected with the groups that have samples in it.
     in_whole_block = is_held_out_whole[block_of_sample]  # (samples,)
     component_of_group = connected_groups(group_of_sample, block_of_sample, in_whole_block)
     component_of_sample = component_of_group[group_of_sample]
-
-    # Groups may connect nearly all blocks with each other, as patients connect the days on which
-    # they were seen. Then there are too few components to deal to folds. If the components are
-    # fewer than half the folds, or than half the blocks held out whole (whichever is less), blocks
-    # are split after all, and groups are units.
     n_whole_blocks = int(np.count_nonzero(is_held_out_whole))
     n_components = len(np.unique(component_of_sample[in_whole_block]))
-    if n_components < min(N_OUTER_FOLDS, n_whole_blocks) / 2:
+
+    # An exception: groups may connect nearly all blocks with each other, as patients connect the
+    # days on which they were seen. Then there are too few components to deal to folds: fewer than
+    # half of what could be, the number of folds or of blocks held out whole. In this case blocks
+    # are split after all, and the units are the groups.
+    largest_useful_number = min(N_OUTER_FOLDS, n_whole_blocks)
+    if n_components < largest_useful_number / 2:
         return group_of_sample
 
-    # If every block is a unit by itself, units have the numbers of the blocks.
+    # If every block is a component by itself, the units are the blocks, with their numbers.
     if is_held_out_whole.all() and n_components == n_whole_blocks:
         return block_of_sample
     return component_of_sample
@@ -139,35 +141,40 @@ def deal_to_folds(
     n_folds : number of folds; with few units the last folds stay empty
     seed : of the random order
     """
-    # Number the units 0, 1, …; their classes (−1, 1, or 0 for both) and blocks are (units,).
+    # Number the units 0, 1, …, and find the class (−1, 1, or 0 for both) and block of each.
     units, first_sample, unit_of_sample = np.unique(
         unit_of_sample, return_index=True, return_inverse=True
     )
     n_units = len(units)
-    unit_class = class_of_units(labels, unit_of_sample)
-    unit_block = block_of_sample[first_sample]
+    class_of_unit = class_of_units(labels, unit_of_sample)
+    block_of_unit = block_of_sample[first_sample]
 
     # The order in which units are dealt: by class, then block, then at random. (The last key of
     # `lexsort` is the main one.)
     random_key = np.random.default_rng(seed).random(n_units)
-    order = np.lexsort((random_key, unit_block, unit_class))
-    ordered_class = unit_class[order]
+    dealing_order = np.lexsort((random_key, block_of_unit, class_of_unit))
 
-    # The position of every unit among those of its class, 0, 1, …, in the order of dealing. Classes
-    # are sorted, so that `searchsorted` tells for every unit where its class begins.
-    start_of_class = np.searchsorted(ordered_class, ordered_class, side="left")  # (units,)
-    position_in_class = np.arange(n_units) - start_of_class
-
-    # Units of both classes continue where the larger class ended.
-    n_negative = np.count_nonzero(unit_class < 0)
-    n_positive = np.count_nonzero(unit_class > 0)
-    is_of_both = ordered_class == 0
-    position_in_class[is_of_both] += max(n_negative, n_positive)
-
-    # From the order of dealing back to the numbers of the units, then to the samples.
+    # Deal them to folds in turn, and go back to the numbers of the units, then to the samples.
+    turns = turns_by_class(class_of_unit[dealing_order])
     fold_of_unit = np.empty(n_units, dtype=np.int64)
-    fold_of_unit[order] = position_in_class % n_folds
+    fold_of_unit[dealing_order] = turns % n_folds
     return fold_of_unit[unit_of_sample]
+
+
+def turns_by_class(sorted_classes: Ints) -> Ints:
+    """Number the units of every class 0, 1, 2, … in the order in which they are dealt: (units,).
+
+    Units with samples of both classes (class 0) continue where the larger of the classes −1 and 1
+    ended. `sorted_classes`, (units,), are the classes of the units in the order of dealing.
+    """
+    # As the classes are sorted, `searchsorted` tells for every unit where its class begins.
+    start_of_class = np.searchsorted(sorted_classes, sorted_classes, side="left")  # (units,)
+    turns = np.arange(len(sorted_classes)) - start_of_class
+
+    n_negative = np.count_nonzero(sorted_classes < 0)
+    n_positive = np.count_nonzero(sorted_classes > 0)
+    turns[sorted_classes == 0] += max(n_negative, n_positive)
+    return turns
 
 
 def class_of_units(labels: Floats, unit_of_sample: Ints) -> Ints:

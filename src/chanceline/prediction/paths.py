@@ -153,31 +153,37 @@ def stepwise_path(columns: Floats, target: Floats, max_columns: int) -> list[Int
     n_samples = len(columns)
     products = products_with(columns, target)  # p, (columns,)
     squared_lengths = np.einsum("ij,ij->j", columns, columns).astype(float)  # ℓ², (columns,)
-    copy_tolerance = COPY_TOLERANCE[columns.dtype]
-    negligible = ROUNDING * (target @ target)
+    # Columns with a smaller ℓ² are copies of chosen columns, or in their span, up to rounding in
+    # the precision of the columns.
+    smallest_squared_length = COPY_TOLERANCE[columns.dtype]
+    negligible_gain = ROUNDING * (target @ target)
     support = np.zeros(0, dtype=np.int64)
     supports = [support]
 
     # Centred columns of n samples span no more than n − 1 dimensions.
     for _ in range(min(max_columns, MAX_STEPWISE, n_samples - 1)):
-        # By how much the residual's squared length falls if a column joins, p²/ℓ²; 0 for columns
-        # within the span of the chosen ones, such as copies of them. (`np.where` computes both
-        # branches: the floor only avoids divisions by zero in unused entries.)
-        is_outside_span = squared_lengths > copy_tolerance
-        divisors = np.maximum(squared_lengths, copy_tolerance)
+        # By how much the residual's squared length falls if a column joins: p²/ℓ², or 0 for columns
+        # in the span of the chosen ones. (`np.where` computes both branches: the floor only avoids
+        # divisions by zero in unused entries.)
+        is_outside_span = squared_lengths > smallest_squared_length
+        divisors = np.maximum(squared_lengths, smallest_squared_length)
         gains = np.where(is_outside_span, products**2 / divisors, 0.0)
-        if gains.max() <= negligible:
+        if gains.max() <= negligible_gain:
             break
         support = np.append(support, gains.argmax())
         supports.append(support)
 
-        # The unit vector that the newest column adds to the span: the last one of an orthonormal
+        # The direction that the newest column adds to the span: the last vector of an orthonormal
         # basis. The basis of the few columns is made anew each time, which is precise and cheap.
         orthonormal_basis, _ = np.linalg.qr(columns[:, support].astype(float))
         new_direction = orthonormal_basis[:, -1]
 
-        # Remove this direction from the residual and from every column.
-        components = products_with(columns, new_direction)
-        products = products - (new_direction @ target) * components
-        squared_lengths = squared_lengths - components**2
+        # The residual loses its component along this direction, which is that of the target: the
+        # earlier directions, which it has lost, are orthogonal to the new one. A column's product
+        # with the residual changes by the product of the two components, and its ℓ² by the square
+        # of the column's own component.
+        column_components = products_with(columns, new_direction)  # (columns,)
+        target_component = new_direction @ target
+        products = products - target_component * column_components
+        squared_lengths = squared_lengths - column_components**2
     return supports

@@ -236,7 +236,8 @@ def fit_rules(  # noqa: PLR0913
 
     Parameters as in `fit_rule`; X may be a `ColumnTable`, too.
     """
-    # Of a very wide table only a pool of columns is in memory: the most promising ones.
+    # Take the samples into memory; of a very wide table only a pool of columns, the most promising
+    # ones.
     pooled = pool_samples(
         X,
         y,
@@ -247,19 +248,23 @@ def fit_rules(  # noqa: PLR0913
         features=features,
     )
     samples = pooled.samples
-    choice_in_table = check_feature_choice(pooled.n_features, features, max_features)
 
-    # Train on the pool, from all samples; then number the rules' columns as in the table.
-    rules_on_pool = train(
+    # Which features the rules may have. The user numbers features as columns of the table, and
+    # `samples` as columns of the pool: convert the numbers.
+    choice_by_table_columns = check_feature_choice(pooled.n_features, features, max_features)
+    choice_by_pool_columns = pooled.choice_in_pool(choice_by_table_columns)
+
+    # Train from all samples, then convert the numbers of the rules' columns back.
+    rules_by_pool_columns = train(
         samples,
         training=samples.all_rows,
-        features=pooled.choice_in_pool(choice_in_table),
+        features=choice_by_pool_columns,
         seed=[seed],
         n_repeats=n_tuning_repeats(samples.X.size),
     )
-    trained = pooled.rules_of_table(rules_on_pool)
+    trained = pooled.rules_of_table(rules_by_pool_columns)
 
-    # From scaled columns to the units of the table.
+    # The rules are on scaled columns: convert their weights into the units of the table.
     rule_to_use = rule_in_original_units(trained.to_use, samples=samples, X=X, blocks=blocks)
     rule_on_few = None
     if trained.few is not None:
@@ -293,19 +298,22 @@ def rule_in_original_units(
     # A rule lists its columns in ascending order.
     ascending = np.argsort(trained.support)
     support = trained.support[ascending]
-    scale = trained.scale.take(ascending)
+    scale = trained.scale.take(ascending)  # of these columns: spreads s, and means m of the blocks
 
-    # u₀, u and v of the formula above: the constant, the terms of covariates, the columns.
-    n_nuisance = samples.n_nuisance
-    scaled_constant = trained.weights[0]
-    scaled_term_weights = trained.weights[1:n_nuisance]
-    scaled_column_weights = trained.weights[n_nuisance:][ascending]
+    # The weights on scaled columns: of the constant, of the terms of covariates, of the columns.
+    n_nuisance = samples.n_nuisance  # the constant and the terms
+    scaled_constant = trained.weights[0]  # u₀
+    scaled_term_weights = trained.weights[1:n_nuisance]  # u
+    scaled_column_weights = trained.weights[n_nuisance:][ascending]  # v
 
-    # The weights v/s and u/d in original units, and the bias b_B of every block, (blocks,).
-    weights = scaled_column_weights / scale.spreads
-    covariate_weights = scaled_term_weights / samples.term_spreads
-    constant = scaled_constant - samples.term_means @ covariate_weights
-    biases = constant - scale.block_means @ weights
+    # The weights in original units, and the bias of every block.
+    weights = scaled_column_weights / scale.spreads  # v/s
+    covariate_weights = scaled_term_weights / samples.term_spreads  # u/d
+    constant = scaled_constant - samples.term_means @ covariate_weights  # u₀ − Σ_t u_t c_t/d_t
+    biases = constant - scale.block_means @ weights  # b_B, (blocks,)
+
+    # For new samples whose block is not told: the mean of the biases over the samples.
+    mean_bias = float(biases[samples.block_of_sample].mean())
 
     # Biases by the names of blocks, if the user gave any. Both are in the order of the names.
     block_biases: dict[str, float] = {}
@@ -318,7 +326,7 @@ def rule_in_original_units(
     return PredictionRule(
         support=support,
         weights=weights,
-        bias=float(biases[samples.block_of_sample].mean()),
+        bias=mean_bias,
         penalty=mean_penalty(trained.candidates),
         kind=f"{describe(trained.candidates)}, {describe_tuning(samples)}",
         covariate_weights=covariate_weights,

@@ -56,7 +56,10 @@ def _means_of_samples(block_means: Floats, block_of_sample: Ints) -> Floats:
 
 
 def fit_scale(samples: Samples, training: Bools) -> ColumnScale:
-    """Means of blocks (sites, say) and spreads of columns, from the training samples.
+    """Compute the `ColumnScale` that centres and scales columns: (x − mean of its block)/spread.
+
+    Blocks (sites, say) have means of their own. Means and spreads are those of the training
+    samples.
 
     Parameters
     ----------
@@ -69,24 +72,24 @@ def fit_scale(samples: Samples, training: Bools) -> ColumnScale:
     scale : means (blocks, columns), and standard deviations within blocks (columns,), which are
         infinite for constant columns
     """
-    # Which samples the mean of each block is taken over, (blocks, samples): its training samples;
-    # if it has none, all of its samples.
-    every_block = np.arange(samples.n_blocks)[:, None]
-    in_block = samples.block_of_sample == every_block
-    in_block_for_training = in_block & training
-    has_training_samples = in_block_for_training.any(axis=1, keepdims=True)  # (blocks, 1)
-    is_averaged = np.where(has_training_samples, in_block_for_training, in_block)
+    # Which samples the mean of each block is taken over: its training samples, or if it has none,
+    # all of its samples. All masks are (blocks, samples).
+    block_numbers = np.arange(samples.n_blocks)[:, None]  # (blocks, 1)
+    is_in_block = samples.block_of_sample == block_numbers
+    is_training_in_block = is_in_block & training
+    has_training_samples = is_training_in_block.any(axis=1, keepdims=True)  # (blocks, 1)
+    is_averaged = np.where(has_training_samples, is_training_in_block, is_in_block)
 
     # Means of all blocks by one product with the weights of the samples, (blocks, samples). A block
     # number may have no samples (in a subset of the samples): divided by 1 instead of 0, its mean
     # is 0, which is never used.
-    n_averaged = is_averaged.sum(axis=1, keepdims=True)
+    n_averaged = is_averaged.sum(axis=1, keepdims=True)  # (blocks, 1)
     averaging_weights = (is_averaged / np.maximum(n_averaged, 1)).astype(samples.X.dtype)
-    block_means = averaging_weights @ samples.X
+    block_means = averaging_weights @ samples.X  # (blocks, columns)
 
     # Standard deviations of the training samples around the means of their blocks.
     training_means = _means_of_samples(block_means, samples.block_of_sample[training])
-    centred = samples.X[training] - training_means
+    centred = samples.X[training] - training_means  # (training samples, columns)
     spreads = np.sqrt(np.einsum("ij,ij->j", centred, centred) / len(centred))
     return ColumnScale(block_means=block_means, spreads=infinite_where_constant(spreads, samples.X))
 

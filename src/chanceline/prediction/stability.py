@@ -192,34 +192,41 @@ def stability_of_support(  # noqa: PLR0913
     seed : seed of the splits into halves
     screening : when columns of a very wide table are left out beforehand
     """
-    # Of very many columns screening leaves those that go best with the labels, and the set. They
-    # have places 0, 1, …; the number of a column in `samples` is table_columns[place], ascending.
-    screened_samples, table_columns = screen_columns(samples, samples.all_rows, support, screening)
-    support_places = np.searchsorted(table_columns, support)
+    # Of very many columns screening leaves those that go best with the labels, and the set. So
+    # columns have two numbers: one in `samples`, and one among the screened columns. The array
+    # `number_in_samples` converts: screened column k is column number_in_samples[k] (ascending).
+    screened_samples, number_in_samples = screen_columns(
+        samples, samples.all_rows, support, screening
+    )
+    screened_support = np.searchsorted(number_in_samples, support)
 
-    # Errors of the set on all samples, and how often halves of the samples select each column.
+    # A fit with the set, and its errors on all samples.
     scale = fit_scale(screened_samples, screened_samples.all_rows)
     scaled_columns = scale.transform(screened_samples.X, screened_samples.block_of_sample)
     fit = TrainingFit(samples=screened_samples, columns=scaled_columns, penalty=penalty)
-    errors_of_supports = fit.training_errors(support_places[None])  # of a single support, (1,)
-    errors = int(errors_of_supports[0])
-    ranked_samples = samples_for_ranking(screened_samples, scale)
-    shares = selection_shares(ranked_samples, len(support), family, seed)  # (screened columns,)
+    one_support = screened_support[None]  # (supports, columns): a single support
+    errors = int(fit.training_errors(one_support)[0])
 
-    # Read each feature of the set, and list the sets in which a replacement stands for it.
+    # How often halves of the samples select each of the screened columns, (screened columns,).
+    ranked_samples = samples_for_ranking(screened_samples, scale)
+    selected_shares = selection_shares(ranked_samples, len(support), family, seed)
+
+    # Describe each feature of the set, and list the sets in which a replacement stands for it.
     readings = []
     alternatives: list[tuple[int, ...]] = []
-    for place, feature in zip(support_places, support.tolist(), strict=True):
-        replacement_places, replacement_errors = fit.replacements(support_places, place)
-        replacements = table_columns[replacement_places]
+    for screened_feature, feature in zip(screened_support, support.tolist(), strict=True):
+        screened_replacements, replacement_errors = fit.replacements(
+            screened_support, screened_feature
+        )
+        replacements = number_in_samples[screened_replacements]
         surrogates = replacements[replacement_errors <= errors + SURROGATE_ERRORS]
         without_more_errors = replacements[replacement_errors <= errors]
         alternatives += exchanged_sets(support, feature, without_more_errors)
 
-        values = scaled_columns[:, place]  # (samples,)
+        values = scaled_columns[:, screened_feature]  # (samples,)
         reading = FeatureReading(
             feature=feature,
-            selected=float(shares[place]),
+            selected=float(selected_shares[screened_feature]),
             difference=standardized_difference(values, screened_samples.positive),
             auc=area_under_curve(values, screened_samples.positive),
             surrogates=tuple(surrogates.tolist()),

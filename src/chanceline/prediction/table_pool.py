@@ -78,7 +78,7 @@ def pool_samples(  # noqa: PLR0913
     encoder: CovariateEncoder | None = None,
     features: Sequence[int] | None = None,
     required: Ints | None = None,
-    training_sets: TrainingSets = all_samples_alone,
+    deal_training_sets: TrainingSets = all_samples_alone,
     n_threads: int = 1,
 ) -> PooledSamples:
     """Check the samples; of a very wide table take only a pool of columns into memory.
@@ -92,11 +92,12 @@ def pool_samples(  # noqa: PLR0913
         numbers that were checked when it was read.
     features : columns that are named beforehand: they are the pool.
     required : columns that belong to the pool whatever their scores.
-    training_sets : function that gives the training sets, (samples,) masks, for samples without
-        columns.
+    deal_training_sets : function of the samples (their labels and design, without columns) that
+        returns the training sets, as a list of masks, (samples,) each. By default all samples are
+        one training set.
     n_threads : tiles that are worked on at the same time.
     """
-    # An array is in memory already.
+    # An array is in memory already: no pool is needed.
     design = {"groups": groups, "blocks": blocks, "covariates": covariates, "encoder": encoder}
     if not isinstance(X, ColumnTable):
         samples = make_samples(X, y, **design)
@@ -108,24 +109,28 @@ def pool_samples(  # noqa: PLR0913
     no_columns = np.zeros((n_samples, 0))
     without_columns = samples_from_checked_values(no_columns, labels, **design)
 
-    # One training set looks at the `n_screened` columns with the largest scores. A pool for several
-    # sets is larger; these limits say that it is screened again when a rule is trained.
+    # Training looks at the `n_screened` columns with the largest scores in its training set. If
+    # there are several training sets, the pool holds the best columns of all of them, and so more
+    # than `n_screened`. Therefore training is told to screen every pool that is larger.
     n_screened = ScreeningLimits().n_screened
     limits = ScreeningLimits(max_unscreened=n_screened, n_screened=n_screened)
 
-    # The pool: the columns named; or all columns if they are few enough for a single training set;
-    # or else the best columns of each training set.
+    # The pool: the columns named; or all columns if they are no more than one training set looks
+    # at; or else the best columns of each training set. (Columns are numbers in the table.)
     if features is not None:
         pool = check_numbers_of_features(features, n_features)
     elif n_features <= n_screened:
         pool = np.arange(n_features)
     else:
-        sets = training_sets(without_columns)
-        pool = best_of_training_sets(X, without_columns, sets, n_screened, n_threads)
+        training_sets = deal_training_sets(without_columns)
+        pool = best_of_training_sets(X, without_columns, training_sets, n_screened, n_threads)
     if required is not None:
         pool = np.union1d(pool, required)
+
+    # Read the columns of the pool.
+    values = values_in_memory(X, pool, limits)
     return PooledSamples(
-        samples=replace(without_columns, X=values_in_memory(X, pool, limits)),
+        samples=replace(without_columns, X=values),
         n_features=n_features,
         pool=pool,
         screening=limits,

@@ -168,26 +168,32 @@ def train_selected(
 ) -> TrainedRules:
     """Select features, make rules on no, few and many of them, and say which rule to use.
 
-    Only the samples where `training` is true are learnt from. Parameters as in `train`.
+    The whole procedure is here: screen the columns, choose among candidates (ways to make a rule)
+    by cross-validation, and make the rules. Only the samples where `training` is true are learnt
+    from. Parameters as in `train`.
     """
-    # The training samples, in the units of the table, with the columns that screening leaves; and
-    # the scale (means and spreads) that standardizes these columns.
+    # Leave out unpromising columns of a very wide table, judged by the training samples alone.
+    # From here on columns are numbered anew: k is column screened_columns[k] of `samples`.
     screened_samples, screened_columns = screen_columns(
         samples, training, limits=features.screening
     )
     training_samples = screened_samples.take(training)
-    scale = fit_scale(screened_samples, training)
+    scale = fit_scale(screened_samples, training)  # means and spreads, to standardize columns
 
-    # Choose how the rules are made. For this, the columns of a large table are standardized and
-    # then rounded to single precision, which takes half the time. These `ranked_samples` are in
-    # other units than `training_samples`, and need a scale of their own.
+    # Choose how the rules are made. Candidates are compared on `ranked_samples`: in a small table
+    # the training samples themselves, in a large one their standardized columns in single
+    # precision, which takes half the time.
     ranked_samples = samples_for_ranking(training_samples, scale)
     choice = choose_candidates(ranked_samples, features.max_features, seed, n_repeats=n_repeats)
+
+    # The columns in which rules select their features: without what covariates explain, and of
+    # length 1. As the columns of `ranked_samples` may be standardized already, these samples need a
+    # scale of their own.
     scale_of_ranked = fit_scale(ranked_samples, ranked_samples.all_rows)
     residualized = residualize(ranked_samples, scale_of_ranked)
 
-    # Make the rules, from all training samples. Their features are selected by the ranked samples;
-    # the weights of few features are fitted to the training samples in full precision.
+    # Make the rules on no, few and many features, from all training samples. The weights of few
+    # features are fitted to the training samples in full precision.
     rule_on_none = train_on_path(training_samples, scale, residualized, choice.none)
     rule_on_few = None
     if choice.few is not None:
@@ -203,11 +209,11 @@ def train_selected(
         Extent.FEW: rule_on_few,
         Extent.MANY: rule_on_many,
     }
-    to_use = rule_of_extent[choice.extent]
-    assert to_use is not None  # an extent without candidates is not chosen
-    rules = TrainedRules(to_use=to_use, few=rule_on_few, many=rule_on_many)
-    # Number the columns as before the screening.
-    return rules.in_columns(screened_columns)
+    rule_to_use = rule_of_extent[choice.extent]
+    assert rule_to_use is not None  # an extent without candidates is not chosen
+    rules_by_screened_columns = TrainedRules(to_use=rule_to_use, few=rule_on_few, many=rule_on_many)
+    # Back to the numbers that the columns have in `samples`.
+    return rules_by_screened_columns.in_columns(screened_columns)
 
 
 def train_on_path(
