@@ -176,9 +176,10 @@ def make_design(
     """
     check_blocks_or_pairs(declared, null)
 
-    # Units, and one sample of each: all samples of a unit have the same label, block and covariates.
+    # Units, and the first sample of each. This one stands for all samples of the unit: that they
+    # have the same label, block and covariates is checked below.
     unit_of_sample = _number_units(declared, len(y))  # (samples,)
-    _, sample_of_unit = np.unique(unit_of_sample, return_index=True)  # (units,) their first samples
+    _, sample_of_unit = np.unique(unit_of_sample, return_index=True)  # (units,)
     unit_labels = y[sample_of_unit]
     check_groups(y, unit_of_sample, unit_labels)
 

@@ -151,9 +151,9 @@ def draw_correlations(design: EffectDesign, n_draws: int, rng: np.random.Generat
     """Draw the correlations of all features with the labels: (draws, features).
 
     There are two ways. The quick one (`_correlations_by_formula`) draws two random numbers for each
-    feature, and is exact for features that are not clipped at outliers. The test clips features at
-    outliers, and a large effect in a small class makes outliers. So features with an effect are
-    drawn sample by sample instead, unless there are too many values.
+    feature, and is exact except that it does not clip outliers, as the test does. A large effect in
+    a small class makes outliers. So features with an effect are drawn sample by sample instead,
+    unless there are too many values.
 
     Parameters
     ----------
@@ -372,8 +372,8 @@ class _FramePath:
         direction = self._direction_of(taken_columns)  # u, (draws, axes)
 
         # ρ = r·u, from C of the column taken. This column is z = V·u + a part along the directions
-        # taken before. The residual r is orthogonal to those, so that C = r·z = V·ρ. V is not near
-        # 0, as a column within the span has hardly any gain.
+        # taken before. The residual r is orthogonal to those, so that C = r·z = V·ρ. V is not 0,
+        # because a column with V = 0 has C = 0, so that it has no gain and is not the best.
         products_of_taken = self.residual_products[draws, best_columns]  # C, (draws,)
         parts_of_taken = np.einsum("da,da->d", taken_columns, direction)  # V, (draws,)
         residual_parts = products_of_taken / parts_of_taken  # ρ, (draws,)
@@ -480,13 +480,17 @@ class RidgeModel:
     def draw_fits(self, squared_length: Floats, rng: np.random.Generator) -> Floats:
         """Draw how much of the labels each ridge regression fits, relative to chance.
 
-        On a table of P samples and N columns, a ridge regression with penalty λ fits the share
+        A ridge regression with penalty λ fits the share
 
             s/(λ + s),   s = |c|²(1 − h),
 
-        of the labels' squares. c are the correlations of the columns with the labels. h is the mean
-        of N eigenvalues with random weights. Some of them may be 0: `shrinkages` has the others.
-        By chance, each of the regression's free parameters fits the share 1/(P − 1).
+        of the labels' squares; the docstring of the class says where this follows from. Here
+        |c|² is the sum of the squared correlations of the features with the labels, and h a mean of
+        N eigenvalues (as many as features) with random weights: the squares of N independent
+        Gaussians, divided by their sum. Of these eigenvalues, `shrinkages` has those that are not
+        0, for each λ.
+
+        By chance, each of the regression's free parameters fits the share 1/(P − 1) for P samples.
 
         Parameters
         ----------
@@ -495,29 +499,40 @@ class RidgeModel:
 
         Returns
         -------
-        (draws, ridges) the share, divided by that expected by chance.
+        (draws, ridges) the share, divided by the share that is expected by chance.
         """
-        # The weights are the squares of N Gaussians, divided by their sum. The weights of
-        # eigenvalues that are 0 count only in this sum: draw the sum of their squares, a χ².
+        # The squares of N Gaussians. Those of eigenvalues that are 0 count only in the sum of all:
+        # draw their sum at once, which is a χ² variable.
         n_draws = len(squared_length)
-        n_nonzero = len(self.shrinkages)  # (eigenvalues that are not 0, ridges)
+        n_nonzero = len(self.shrinkages)  # eigenvalues that are not 0
         n_zero = self.n_features - n_nonzero
         squares = rng.standard_normal((n_draws, n_nonzero)) ** 2
-        squares_of_zeros = np.zeros(n_draws)
+        sum_for_zeros = np.zeros(n_draws)
         if n_zero > 0:
-            squares_of_zeros = rng.chisquare(n_zero, n_draws)
-        sum_of_squares = squares.sum(axis=1) + squares_of_zeros
-        h = (squares @ self.shrinkages) / sum_of_squares[:, None]  # (draws, ridges)
+            sum_for_zeros = rng.chisquare(n_zero, n_draws)
+        sum_of_squares = squares.sum(axis=1) + sum_for_zeros
 
+        # The weighted mean of the eigenvalues, and from it the share of the labels that is fitted.
+        h = (squares @ self.shrinkages) / sum_of_squares[:, None]  # (draws, ridges)
         s = squared_length[:, None] * (1 - h)
         fitted_share = s / (self.ridges + s)  # `ridges` are the penalties λ
-        # The share by chance is n_parameters/n_dimensions, with n_dimensions = P − 1.
+
+        # Divided by the share by chance: n_parameters/n_dimensions, with n_dimensions = P − 1.
         relative_to_chance: Floats = self.n_dimensions * fitted_share / self.n_parameters
         return relative_to_chance
 
 
 def make_ridge_model(n_dimensions: int, n_features: int, rng: np.random.Generator) -> RidgeModel:
-    """The model of ridge regressions on random tables Z of a given size.
+    """The model from which the fits of ridge regressions on random tables Z are drawn.
+
+    Z has N columns of length 1 in P − 1 dimensions: columns of P samples that are centred. A ridge
+    regression with penalty λ shrinks the labels' part along an axis with the eigenvalue d of ZZᵀ by
+    the factor d/(d + λ). The sum of these factors over all axes is the effective number of free
+    parameters.
+
+    `RidgeModel` needs two sets of such factors. Those of Z give the numbers of parameters. Those of
+    Z′, which is Z without its row along the labels and so has P − 2 dimensions, are the eigenvalues
+    that `RidgeModel.draw_fits` averages.
 
     For a table that is too large the test makes no ridge regressions, and the model has none.
 
@@ -531,19 +546,20 @@ def make_ridge_model(n_dimensions: int, n_features: int, rng: np.random.Generato
     if min(n_samples, n_features) > MAX_AXES:
         return _no_ridges(n_dimensions, n_features)
 
-    # The penalties, as in the test: each leaves the regression a given share of the free parameters
-    # of least squares. The share depends on the eigenvalues of ZZᵀ. Columns of Z have length 1, so
-    # that their entries have the variance 1/(P − 1).
+    # The eigenvalues of ZZᵀ and Z′Z′ᵀ. `mean_spectrum` is for entries of variance 1; those of a
+    # column of length 1 have the variance 1/(P − 1).
     variance = 1 / n_dimensions
     eigenvalues = variance * mean_spectrum(n_dimensions, n_features, rng)
-    ridges = np.array([ridge_of_share(eigenvalues, share) for share in RIDGE_SHARES])
-
-    # Fits are drawn with the eigenvalues of Z′Z′ᵀ: Z′ is Z without its row along the labels.
     eigenvalues_without_labels = variance * mean_spectrum(n_dimensions - 1, n_features, rng)
+
+    # The penalties, as in the test: each leaves the regression a given share of the free parameters
+    # of least squares.
+    ridges = np.array([ridge_of_share(eigenvalues, share) for share in RIDGE_SHARES])
+    shrinkages = _shrinkages(eigenvalues, ridges)  # (axes, ridges)
     return RidgeModel(
         ridges=ridges,
         shrinkages=_shrinkages(eigenvalues_without_labels, ridges),
-        n_parameters=_shrinkages(eigenvalues, ridges).sum(axis=0),
+        n_parameters=shrinkages.sum(axis=0),
         n_features=n_features,
         n_dimensions=n_dimensions,
     )
