@@ -248,8 +248,8 @@ class _PathState:
 
         If the best column of a labelling lies within the span, its path has ended. The step is
         counted all the same, as all labellings take their steps together, but the direction of this
-        labelling is zero. So its residual and its gains stay as they are, and so do those of all
-        later steps.
+        labelling is zero. So its residual and its gains stay as they are, in this step and in all
+        later ones.
 
         Returns
         -------
