@@ -333,8 +333,8 @@ class _FramePath:
         # The span of the columns taken: still empty, so that all of a column, of length 1, lies
         # outside. This squared length falls to 0 when the column is taken, and later steps divide
         # by it; the margin keeps it above 0.
-        length_with_margin = 1 + SMALLEST_SQUARED_LENGTH
-        self.squares_outside_taken = np.full((n_draws, n_columns), length_with_margin)
+        squared_length = 1 + SMALLEST_SQUARED_LENGTH
+        self.squares_outside_taken = np.full((n_draws, n_columns), squared_length)
         self.taken_directions = np.zeros((n_draws, n_steps, n_axes))
 
     def take_next_column(self, rng: np.random.Generator) -> Floats:
@@ -392,7 +392,7 @@ class _FramePath:
 
         A frame is a set of orthonormal axes in which columns have coordinates: axis 0 is the
         labels, and each step adds one axis. The new axis points along the part of the best column
-        outside the frame. So this part is the coordinate of the best column on the new axis.
+        outside the frame. So the length of this part is the column's coordinate on the new axis.
 
         The coordinates of all other columns are random. The part of such a column outside the frame
         has the known squared length s, and a direction that is uniform in the dimensions outside

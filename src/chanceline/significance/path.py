@@ -137,22 +137,23 @@ def _with_better_pairs(
     """
     second_step = 1  # the column of `losses` and `errors` for two features
     loss_of_two_steps = paths.losses[:, second_step]
-    labellings = best_pairs.better_than(loss_of_two_steps)  # indices: those with a better pair
-    columns_of_pairs = best_pairs.members[labellings]  # (labellings with a better pair, 2)
+    # The rows (labellings) in which the pair explains more.
+    rows = best_pairs.better_than(loss_of_two_steps)
+    columns_of_pairs = best_pairs.members[rows]  # (rows, 2)
 
     pair = paths.pair.copy()
-    pair[labellings] = columns.feature_of_column[columns_of_pairs]
+    pair[rows] = columns.feature_of_column[columns_of_pairs]
 
     losses = paths.losses.copy()
     # Rounding may make the loss of a perfect fit slightly negative.
-    losses[labellings, second_step] = np.maximum(best_pairs.loss[labellings], 0.0)
+    losses[rows, second_step] = np.maximum(best_pairs.loss[rows], 0.0)
 
     errors = paths.errors.copy()
     errors_were_counted = len(errors) > 0
     if errors_were_counted:
-        fit = _fit_pairs(columns, target, labellings, columns_of_pairs)
-        labels = target.labels[labellings]
-        errors[labellings, second_step] = fewest_threshold_errors(fit, labels, columns.intercept)
+        fit = _fit_pairs(columns, target, rows, columns_of_pairs)
+        labels = target.labels[rows]
+        errors[rows, second_step] = fewest_threshold_errors(fit, labels, columns.intercept)
     return replace(paths, pair=pair, losses=losses, errors=errors)
 
 
