@@ -47,8 +47,8 @@ from chanceline.significance.drawn_statistics import (
 from chanceline.significance.effect_power import (
     PowerPlan,
     level_of_shuffles,
+    permutation_pvalues,
     power_of_effect,
-    pvalues_among,
 )
 from chanceline.significance.members import MemberArrays, join_labellings
 from chanceline.significance.path import follow_paths
@@ -208,7 +208,7 @@ def seen_beside_noise(design: EffectDesign, numbers: Sequence[int]) -> list[bool
             max_columns_for_pairs=0,
         )
         losses.append(follow_paths(columns, y[None], N_STEPS, with_errors=False).member_losses)
-    pvalues = pvalues_among(join_labellings(losses), draws_of_noise(design))
+    pvalues = permutation_pvalues(join_labellings(losses), draws_of_noise(design))
     return (pvalues <= level_of_shuffles(design, LEVEL)).tolist()
 
 

@@ -18,7 +18,7 @@ from chanceline.significance.drawn_statistics import (
     make_ridge_model,
     random_spectrum,
 )
-from chanceline.significance.effect_power import DRAWS, estimate_power, pvalues_among
+from chanceline.significance.effect_power import DRAWS, estimate_power, permutation_pvalues
 from chanceline.significance.members import MemberArrays, join_labellings
 from chanceline.significance.path import follow_paths
 from chanceline.significance.path_columns import make_path_columns
@@ -121,7 +121,7 @@ def test_spectrum_of_random_tables(shape):
 def test_pvalues_are_those_of_the_combination():
     null = drawn_losses(DESIGN.without_effect(), 300, seed=6)
     losses = drawn_losses(DESIGN, 40, seed=7)
-    pvalues = pvalues_among(losses, null)
+    pvalues = permutation_pvalues(losses, null)
     for row, pvalue in enumerate(pvalues):
         together = join_labellings([MemberArrays(*(m[row : row + 1] for m in losses)), null])
         assert pvalue == pytest.approx(combine_losses(together).as_good.mean(), abs=0.012)

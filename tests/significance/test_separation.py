@@ -15,7 +15,7 @@ from scipy.optimize import linprog
 from chanceline.chance import chance_bound
 from chanceline.errors import InputError
 from chanceline.significance import TestSettings, separation_test
-from chanceline.significance.conclude import grounds_of
+from chanceline.significance.conclude import grounds_of_verdict
 from chanceline.significance.plan import make_plan
 from chanceline.significance.power import detectable_effect
 from chanceline.significance.run import run_pvalue_stages
@@ -185,8 +185,8 @@ def test_chance_is_not_said_of_a_rule_that_is_better_than_guessing():
     names = tuple(f"x{j}" for j in range(100))
     plan = make_plan(Dataset(X, y, names, ("-1", "1")), None, TestSettings(permutations=199))
     results = run_pvalue_stages(plan)
-    as_it_is = decide(grounds_of(plan, results, result.rule))
-    with_better_rule = decide(grounds_of(plan, results, better))
+    as_it_is = decide(grounds_of_verdict(plan, results, result.rule))
+    with_better_rule = decide(grounds_of_verdict(plan, results, better))
     assert (as_it_is.verdict, as_it_is.reason) == (result.verdict, result.reason)
     assert (with_better_rule.verdict, with_better_rule.reason) == (Verdict.NOT_SHOWN, result.reason)
 

@@ -55,6 +55,17 @@ class LabelledUnits:
     unit_of_sample: Ints
     sample_of_unit: Ints
 
+    def one_row_per_unit(self, values_of_samples: NDArray[Any]) -> NDArray[Any]:
+        """(samples, …) → (units, …): the values of one sample of each unit.
+
+        For values that are the same in all samples of a unit.
+        """
+        return values_of_samples[self.sample_of_unit]
+
+    def one_row_per_sample(self, values_of_units: NDArray[Any]) -> NDArray[Any]:
+        """(units, …) → (samples, …): every sample gets the values of its unit."""
+        return values_of_units[self.unit_of_sample]
+
     def feature_means(self, X: AnyTable) -> Floats:
         """Means of features within units, outliers clipped: (units, features used).
 
@@ -111,17 +122,21 @@ def fit_adjustment(
     """Choose terms of the covariates, fit a model of the labels on these terms, and check it.
 
     A term is a function of one covariate, or a product of functions of two. A unit is a sample, or
-    a group of samples that share their label. The steps:
+    a group of samples that share their label and their covariates. All steps but the last have one
+    row for each unit:
 
     1. Start with the basic terms, which are always in the model.
     2. Add further terms on which labels or features depend.
     3. Check whether the residuals of labels or features still depend on a covariate.
-    4. Fit the model of the labels, one row for each unit.
+    4. Fit the model of the labels.
     5. Make the basis that is projected out of the table's columns, one row for each sample.
+
+    A span (`KnownSpan`) is the space of all linear combinations of terms that are centred within
+    blocks. Steps 2 and 3 look for dependence outside of it.
 
     Parameters
     ----------
-    columns : covariates by name, each with one value for each sample.
+    columns : covariates by name, each with one value for each sample; the same within a unit.
     all_covariates : encodes all covariates as columns of numbers.
     modelled_covariates : encodes those covariates that do not serve as blocks (within blocks labels
         are exchanged, so that these need no model).
@@ -133,25 +148,25 @@ def fit_adjustment(
     The model, the basis, and what the choice and the check found; None if all basic terms are
     constant within blocks, so that there is nothing to model.
     """
-    # 1. The basic terms: lines, squares and indicators of levels. Further terms must explain more
-    # than the span of the basic terms does within blocks.
+    # 1. The basic terms: lines, squares and indicators of levels.
     n_samples = len(units.unit_of_sample)
     basic_terms_of_samples = modelled_covariates.transform(columns, n_samples)
-    basic_terms = basic_terms_of_samples[units.sample_of_unit]  # (units, terms)
+    basic_terms = units.one_row_per_unit(basic_terms_of_samples)  # (units, terms)
     basic_span = make_known_span(basic_terms, units.block_of_unit)
-    if basic_span.n_directions == 0:
+    all_are_constant_within_blocks = basic_span.n_directions == 0
+    if all_are_constant_within_blocks:
         return None
 
     # 2. Further terms: steps, curves and products of all covariates. Those chosen are scaled for
     # the model's penalty.
-    values_of_units = {name: values[units.sample_of_unit] for name, values in columns.items()}
+    values_of_units = {name: units.one_row_per_unit(values) for name, values in columns.items()}
     responses = Responses(labels=units.labels, features=units.feature_means(X))
     library = make_library(all_covariates, values_of_units)
     choice = choose_terms(library, basic_span, responses)
     added_terms = [_in_standard_deviations(term) for term in choice.added]
     terms = np.column_stack([basic_terms, *added_terms])  # (units, terms)
 
-    # 3. The residuals are those of the span of all these terms, `choice.span`.
+    # 3. Residuals are what lies outside `choice.span`, the span of the basic and the added terms.
     missed_dependences = find_missed_dependences(
         all_covariates, values_of_units, choice.span, responses
     )
@@ -164,9 +179,9 @@ def fit_adjustment(
         block_of_unit=units.block_of_unit,
     )
 
-    # 5. Every sample has the terms of its unit.
-    terms_of_samples = terms[units.unit_of_sample]  # (samples, terms)
-    block_of_sample = units.block_of_unit[units.unit_of_sample]
+    # 5. Every sample has the terms and the block of its unit.
+    terms_of_samples = units.one_row_per_sample(terms)  # (samples, terms)
+    block_of_sample = units.one_row_per_sample(units.block_of_unit)
     basis = residual_basis(terms_of_samples, block_of_sample)
     return Adjustment(
         model=model,

@@ -42,29 +42,39 @@ def advise(grounds: Grounds, verdict: Verdict, samples_needed: int | None) -> tu
     if verdict is Verdict.STRUCTURE:
         return (BEFORE_RELYING_ON_STRUCTURE,)
     sentences = (
-        _advice_on_the_test(grounds, verdict),
+        _advice_on_running_again(grounds, verdict),
         _advice_on_samples(grounds, samples_needed),
     )
     return tuple(sentence for sentence in sentences if sentence is not None)
 
 
-def _advice_on_the_test(grounds: Grounds, verdict: Verdict) -> str | None:
-    """Advice on how to run the test differently on the same data; None if nothing would help.
+def _advice_on_running_again(grounds: Grounds, verdict: Verdict) -> str | None:
+    """One sentence on how to run the test differently to learn more; None if there is no advice.
 
     The first case that applies decides:
 
-    * Features were named after looking at the table, or picked from more candidates: shuffles
-      cannot account for that choice.
+    * The user named the features after looking at the table. Shuffled labels cannot repeat that
+      choice.
+    * The user picked the features of the table from more candidates. Shuffled labels cannot repeat
+      that choice either.
     * No labels were shuffled.
     * The shuffles are void, because the user's search ignores the labels.
     * The shuffles were interrupted.
-    * All shuffles were made: would more of them help?
+    * All shuffles were made. The advice then depends on the verdict (`_advice_on_shuffles`).
+
+    Parameters
+    ----------
+    grounds : the plan of the test, its shuffles, and what else the verdict was decided on.
+    verdict : of the test; it matters only in the last case.
     """
     settings = grounds.plan.settings
-    permutation = grounds.permutation
-    if grounds.plan.named_after:
+    features_named_after_looking = grounds.plan.named_after
+    features_are_a_selection = settings.candidates is not None  # a number of candidates was given
+    permutation = grounds.permutation  # the shuffles
+
+    if features_named_after_looking:
         return NAME_BEFOREHAND
-    if settings.candidates is not None:
+    if features_are_a_selection:
         return GIVE_ALL_CANDIDATES
     if permutation is None:
         # With B shuffles, p = (rank of the observed labelling)/(1 + B). So p is at most the level
@@ -75,8 +85,8 @@ def _advice_on_the_test(grounds: Grounds, verdict: Verdict) -> str | None:
     if permutation.void:
         return GIVE_ANOTHER_SEARCH
     if permutation.interrupted:
-        done = f"{permutation.done} of {permutation.requested} permutations"
-        return f"drawing was stopped after {done}; let it finish."
+        shuffles_made = f"{permutation.done} of {permutation.requested} permutations"
+        return f"drawing was stopped after {shuffles_made}; let it finish."
     return _advice_on_shuffles(grounds, permutation, verdict)
 
 

@@ -34,8 +34,8 @@ class TestArguments:
     asked_kind : "number" or "classes"; None if it is to be found out.
     roles : those of blocks, groups, pairs and adjust that were given, by name.
     independent, positive, feature_names : as in `separation_test`.
-    changes : keyword arguments that it does not list: settings of the test, and options of
-        `load_data`.
+    changes : keyword arguments that it does not list, by name: settings of the test, and options of
+        reading (those of `load_data`).
     """
 
     # Not a test class, whatever pytest makes of the name.
@@ -61,14 +61,14 @@ class TestArguments:
         return any(isinstance(values, str) for values in self.roles.values())
 
 
-class TableAndChanges(NamedTuple):
-    """The table to test, and the keyword arguments that change settings of the test."""
+class TableAndTestSettings(NamedTuple):
+    """The table to test, and the keyword arguments that are settings of the test, by name."""
 
     table: Dataset | OutcomeTable
-    changes: Mapping[str, Any]
+    test_settings: Mapping[str, Any]
 
 
-def table_from_arguments(arguments: TestArguments) -> TableAndChanges:
+def table_from_arguments(arguments: TestArguments) -> TableAndTestSettings:
     """Make the table to test from the form in which the caller gave it.
 
     There are four forms: X with an array y, where other arguments name columns of X; a table with
@@ -87,13 +87,13 @@ def table_from_arguments(arguments: TestArguments) -> TableAndChanges:
     if y_is_array and arguments.names_columns:
         _refuse_if_given(arguments.feature_names)
         table = table_with_labels(arguments.X, arguments.y)
-        return _load_table(table, arguments, label=LABEL_COLUMN)
+        return _read_table_with_outcome(table, arguments, label=LABEL_COLUMN)
 
     # 2. A DataFrame or a file whose columns hold the outcome: a label, or times of survival.
     time_is_column_name = isinstance(arguments.time, str)
     if arguments.label is not None or time_is_column_name:
         _refuse_if_given(arguments.y, arguments.feature_names)
-        return _load_table(arguments.X, arguments, label=arguments.label)
+        return _read_table_with_outcome(arguments.X, arguments, label=arguments.label)
 
     # 3. A table that was read before. It has the outcome and all roles (blocks, groups, pairs,
     # covariates) itself: none may be given beside it.
@@ -106,36 +106,44 @@ def table_from_arguments(arguments: TestArguments) -> TableAndChanges:
             arguments.positive,
             *arguments.roles.values(),
         )
-        return TableAndChanges(arguments.X, arguments.changes)
+        return TableAndTestSettings(arguments.X, arguments.changes)
 
     # 4. Arrays alone.
-    return TableAndChanges(_table_of_arrays(arguments), arguments.changes)
+    return TableAndTestSettings(_table_of_arrays(arguments), arguments.changes)
 
 
-def _load_table(source: Any, arguments: TestArguments, label: str | None) -> TableAndChanges:
-    """Read a table whose outcome is in its columns.
+def _read_table_with_outcome(
+    source: Any, arguments: TestArguments, label: str | None
+) -> TableAndTestSettings:
+    """Read a table in which the outcome is one of the columns (two columns for survival).
 
-    `arguments.changes` has both options of reading and settings of the test. The options are used
-    here, and the settings are returned with the table.
+    Keyword arguments that `separation_test` does not list (`arguments.changes`) are either
+    options of reading or settings of the test. The options are used here. The settings are only
+    returned with the table.
 
     Parameters
     ----------
     source : a DataFrame or a file.
     arguments : all arguments of the test.
-    label : the column of the outcome; None for survival, whose columns are `arguments.time` and
-        `arguments.event`.
+    label : name of the column of the outcome; None for survival, whose columns are
+        `arguments.time` and `arguments.event`.
     """
-    reading_options, test_changes = _split_options(
-        arguments.changes, independent=arguments.independent, positive=arguments.positive
+    options_and_settings = arguments.changes
+    reading_options, test_settings = _split_options(
+        options_and_settings,
+        independent=arguments.independent,
+        positive=arguments.positive,
     )
-    names = OutcomeNames(
+    outcome_columns = OutcomeNames(
         label=label,
         time=arguments.time,
         event=arguments.event,
         asked_kind=arguments.asked_kind,
     )
-    settings = TableSettings(**arguments.roles, **reading_options)
-    return TableAndChanges(load_any_outcome(source, names, settings), test_changes)
+    # `arguments.roles` names the columns of blocks, groups, pairs and covariates.
+    table_settings = TableSettings(**arguments.roles, **reading_options)
+    table = load_any_outcome(source, outcome_columns, table_settings)
+    return TableAndTestSettings(table, test_settings)
 
 
 def _table_of_arrays(arguments: TestArguments) -> Dataset | OutcomeTable:
@@ -208,13 +216,13 @@ def _refuse_if_given(*arguments: Any) -> None:
 
 
 def _split_options(
-    changes: Mapping[str, Any], *, independent: Sequence[str], positive: Any
+    options_and_settings: Mapping[str, Any], *, independent: Sequence[str], positive: Any
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Split keyword arguments into options of `load_data` and settings of the test.
 
     Parameters
     ----------
-    changes : options and settings together, by name.
+    options_and_settings : options and settings together, by name.
     independent, positive : further options of `load_data`; `positive` is None if the positive class
         is to be chosen as usual.
 
@@ -222,10 +230,15 @@ def _split_options(
     -------
     (options of `load_data`, settings of the test)
     """
-    table_names = {field.name for field in fields(TableSettings)}
-    for_table = {name: value for name, value in changes.items() if name in table_names}
-    for_test = {name: value for name, value in changes.items() if name not in table_names}
-    for_table["independent"] = independent
+    option_names = {field.name for field in fields(TableSettings)}
+    reading_options = {}
+    test_settings = {}
+    for name, value in options_and_settings.items():
+        if name in option_names:
+            reading_options[name] = value
+        else:
+            test_settings[name] = value
+    reading_options["independent"] = independent
     if positive is not None:
-        for_table["positive"] = str(positive)
-    return for_table, for_test
+        reading_options["positive"] = str(positive)
+    return reading_options, test_settings

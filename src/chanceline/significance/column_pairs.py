@@ -106,42 +106,55 @@ class _CodedPairs(NamedTuple):
     code: Ints
     overlap: Floats
 
-    def take(self, chosen: Bools) -> _CodedPairs:
-        """The pairs where `chosen` is true."""
-        return _CodedPairs(self.code[chosen], self.overlap[chosen])
+    def take(self, is_chosen: Bools) -> _CodedPairs:
+        """The pairs where `is_chosen` is true."""
+        return _CodedPairs(self.code[is_chosen], self.overlap[is_chosen])
+
+    def followed_by(self, more: _CodedPairs) -> _CodedPairs:
+        """These pairs, then more pairs, in one list."""
+        return _CodedPairs(
+            code=np.append(self.code, more.code),
+            overlap=np.append(self.overlap, more.overlap),
+        )
 
 
 def _screened_pairs(
     normalized: Floats, max_pairs: int, rounding: float, chunk_size: int
 ) -> _CodedPairs:
-    """All pairs that may be among the `max_pairs` with the largest absolute overlaps.
+    """All pairs that may be among the `max_pairs` pairs with the largest absolute overlaps.
 
-    The overlaps are in single precision. The result therefore has some more pairs than `max_pairs`:
-    those whose overlap is so close that the rounding might change their rank.
+    The overlap of two columns is their scalar product. Overlaps are computed in single precision,
+    for a chunk of columns at a time. After each chunk, pairs that cannot be among the largest any
+    more are dropped. As rounding might change the rank of pairs with nearly equal overlaps, the
+    result may have more pairs than `max_pairs`.
+
+    Pairs of columns that are copies of each other do not count. They have the largest overlaps of
+    all, near 1, so that they are left out before the `max_pairs`-th largest overlap is looked up.
 
     Parameters
     ----------
     normalized : (samples, columns), each column of length 1, in double precision.
-    max_pairs : number of pairs wanted.
+    max_pairs : number of pairs that the caller will keep.
     rounding : the largest error of an overlap in single precision.
     chunk_size : number of columns whose overlaps with all later columns are computed at once.
     """
     single_precision: Floats = normalized.astype("float32")
     pairs = _CodedPairs(code=np.zeros(0, dtype=np.int64), overlap=np.zeros(0, dtype=np.float32))
     least_overlap = 0.0  # pairs with a smaller one cannot be among the largest any more
-    for start in range(0, normalized.shape[1], chunk_size):
+    n_columns = normalized.shape[1]
+    for start in range(0, n_columns, chunk_size):
         chunk = slice(start, start + chunk_size)
         pairs_of_chunk = _pairs_of_chunk(single_precision, chunk, least_overlap)
-        pairs_of_chunk = _without_copies(normalized, pairs_of_chunk, rounding)
-        pairs = _CodedPairs(
-            code=np.append(pairs.code, pairs_of_chunk.code),
-            overlap=np.append(pairs.overlap, pairs_of_chunk.overlap),
-        )
+        distinct_pairs = _without_copies(normalized, pairs_of_chunk, rounding)
+        pairs = pairs.followed_by(distinct_pairs)
+
         if len(pairs.code) > max_pairs:
-            # Only pairs that reach the `max_pairs`-th largest overlap are wanted. Both overlaps in
-            # this comparison may be wrong by the rounding: hence the factor 2.
-            least_overlap = _nth_largest(pairs.overlap, max_pairs) - 2 * rounding
-            pairs = pairs.take(np.abs(pairs.overlap) >= least_overlap)
+            # Drop the pairs whose overlap is certainly smaller than the `max_pairs`-th largest. Two
+            # overlaps are compared, and each may be wrong by the rounding: hence the factor 2.
+            margin = 2 * rounding
+            least_overlap = _nth_largest(pairs.overlap, max_pairs) - margin
+            may_be_largest = np.abs(pairs.overlap) >= least_overlap
+            pairs = pairs.take(may_be_largest)
     return pairs
 
 

@@ -43,7 +43,7 @@ def conclude(
     """
     data = plan.data
     sizes = plan.design.sizes
-    grounds = grounds_of(plan, results, rule)
+    grounds = grounds_of_verdict(plan, results, rule)
     decision = decide(grounds)
     named = named_features(plan, results, grounds.evidence)
     samples_needed = plan.bounds.samples_needed(results.shown.rule, plan.settings.level)
@@ -107,25 +107,36 @@ def conclude(
     )
 
 
-def grounds_of(plan: Plan, results: StageResults, rule: RuleToUse | None) -> Grounds:
-    """Collect everything on which the verdict is decided.
+def grounds_of_verdict(plan: Plan, results: StageResults, rule: RuleToUse | None) -> Grounds:
+    """Collect everything that the verdict and its explanation are based on, in one object.
+
+    The test has three stages. Stages 1 and 2 are proofs: p-values that are bounded from the
+    observed labels, without shuffling labels. Stage 3 shuffles labels. `overall_p` combines the
+    three to the p-value of the test.
 
     Parameters
     ----------
     plan : of the test.
-    results : of the stages of the test (two kinds of proofs, then shuffles).
+    results : of the three stages. `results.observed` has the rules found for the observed labels,
+        and the proofs; `results.shuffles` is stage 3; `results.shown` is the rule that texts and
+        figures show.
     rule : the rule for new samples; None if it was not asked for.
     """
     overall = overall_p(plan, results)
+    # The features that the first line of the result names.
+    evidence = evidence_of(plan, results, overall)
+    # The set of features that texts and figures show. The p-value does not depend on it.
+    separating = separating_set(plan, results.shown)
+    # Every proof by itself, for the list of proofs in the result.
+    proofs = proofs_of(plan, results.observed, overall)
     return Grounds(
         plan=plan,
         overall=overall,
-        evidence=evidence_of(plan, results, overall),
-        # Only mentioned in the sentences of the verdict: the p-value does not depend on it.
-        separating=separating_set(plan, results.shown),
-        permutation=results.shuffles.permutation,
-        spread=results.shuffles.spread,
-        proofs=proofs_of(plan, results.observed, overall),
+        evidence=evidence,
+        separating=separating,
+        permutation=results.shuffles.permutation,  # the p-value of the shuffles alone
+        spread=results.shuffles.spread,  # the evidence of all features together
+        proofs=proofs,
         rule_helps=rule_helps(rule),
     )
 

@@ -22,7 +22,7 @@ from chanceline.perceptron.rule import Rule
 from chanceline.significance.evidence import (
     Evidence,
     feature_evidence,
-    point_evidence,
+    path_set_evidence,
     rule_evidence,
 )
 from chanceline.significance.observed import best_feature, log10_with_counted_errors
@@ -66,8 +66,8 @@ def convincing_sets(plan: Plan, results: StageResults) -> list[ConvincingSet]:
     return [
         *_declared_errors_sets(plan, results),
         *_counted_errors_sets(plan, results),
-        *_one_feature_sets(plan, results),
-        *_shuffled_sets(plan, results),
+        *_best_feature_set(plan, results),
+        *_sets_convincing_by_shuffles(plan, results),
     ]
 
 
@@ -109,12 +109,13 @@ def counted_errors_proof(plan: Plan, rule: Rule) -> Stage2Proofs | None:
     return plan.bounds.second_stage(log10_counted, log10_feature=LOG10_P_ONE)
 
 
-def _one_feature_sets(plan: Plan, results: StageResults) -> list[ConvincingSet]:
+def _best_feature_set(plan: Plan, results: StageResults) -> list[ConvincingSet]:
     """The set of the best single feature, if its proof in stage 2 of the test convinces.
 
-    Stage 2 has two proofs: one counts the errors of rules, the other bounds the p-value of the
-    single feature that is most related to the labels. Only the second is used here. It convinces if
-    its p-value is at most the part of the level that stage 2 may spend.
+    A proof is a p-value that is bounded without shuffling labels. It convinces if it is at most the
+    part of the test's level that its stage has (`plan.spending`). Stage 2 has two proofs: one
+    counts the errors of rules, the other is about the single feature that is most related to the
+    labels. Here the second is judged as if there were no rule for the first.
 
     Returns
     -------
@@ -123,11 +124,15 @@ def _one_feature_sets(plan: Plan, results: StageResults) -> list[ConvincingSet]:
     has_stage2 = plan.spending.stage2_level > 0
     if not has_stage2 or plan.features_are_given:
         return []
+
+    # An upper bound of the p-value of the best feature alone.
     bound_of_feature = results.observed.feature
     if bound_of_feature is None:
         # Stage 1 convinced, so that the test did not look for this feature.
         bound_of_feature = best_feature(plan, results.path)
-    # The proof that counts errors gets p = 1 (log₁₀ p = 0), as if no rule had been found.
+
+    # The p-value that stage 2 has with this feature alone: log₁₀ p = 0 (p = 1) stands for the other
+    # proof. `second_stage` corrects for two proofs, and for stage 1.
     proof = plan.bounds.second_stage(
         log10_counted=LOG10_P_ONE, log10_feature=bound_of_feature.log10_p
     )
@@ -137,7 +142,7 @@ def _one_feature_sets(plan: Plan, results: StageResults) -> list[ConvincingSet]:
     return [_convincing(evidence, proof.log10_p, Stage.ONE_FEATURE)]
 
 
-def _shuffled_sets(plan: Plan, results: StageResults) -> list[ConvincingSet]:
+def _sets_convincing_by_shuffles(plan: Plan, results: StageResults) -> list[ConvincingSet]:
     """The sets of the forward stepwise path that convince by shuffled labels.
 
     The path has one set for each number of features. Each set has a p-value by shuffles, adjusted
@@ -147,13 +152,18 @@ def _shuffled_sets(plan: Plan, results: StageResults) -> list[ConvincingSet]:
     If a proof decided the test, only a first batch of labels was shuffled, which is enough here.
     """
     losses = results.shuffles.losses
-    if losses.done == 0:  # no labels were shuffled
+    no_labels_were_shuffled = losses.done == 0
+    if no_labels_were_shuffled:
         return []
-    sets = []
-    pvalues_of_sizes = losses.adjusted_pvalues().path.tolist()
-    for size_reading, pvalue_of_shuffles in zip(results.front, pvalues_of_sizes, strict=True):
-        pvalue = pvalue_of_shuffles + plan.spending.spent_before_shuffles
+
+    # For 1, 2, … features: the set of the path (with its R² and errors), and its p-value. (The
+    # p-value is taken from the shuffles, because `path_set.pvalue` is None if a proof decided.)
+    path_sets = results.front
+    shuffle_pvalues = losses.adjusted_pvalues().path.tolist()
+    convincing = []
+    for path_set, shuffle_pvalue in zip(path_sets, shuffle_pvalues, strict=True):
+        pvalue = shuffle_pvalue + plan.spending.spent_before_shuffles
         if pvalue <= plan.settings.level:
-            evidence = point_evidence(plan, results, size_reading)
-            sets.append(_convincing(evidence, log10(pvalue), Stage.SHUFFLES))
-    return sets
+            evidence = path_set_evidence(plan, results, path_set)
+            convincing.append(_convincing(evidence, log10(pvalue), Stage.SHUFFLES))
+    return convincing

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import exp
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -155,46 +155,59 @@ def make_design(
 ) -> NullDesign:
     """The null hypothesis of a study: which units could have exchanged their labels.
 
-    A unit is a group of samples that share their label, or a single sample without groups. The
-    roles that the user declared are checked against the labels; `InputError` says what is wrong.
+    The user may have declared four roles (`DeclaredRoles`):
+
+    * groups: samples that share their label. They make up a unit, the smallest thing that has a
+      label. Without groups every sample is a unit.
+    * blocks: units exchange their labels only within a block. Without blocks, all units are in one.
+    * pairs: blocks of two units, one of each class. There are either blocks or pairs.
+    * covariates: they divide the blocks further, or enter a model from which labels are drawn
+      (`_with_covariates`).
+
+    The roles are checked against the labels; `InputError` says what is wrong.
 
     Parameters
     ----------
     y : (samples,) labels ±1.
-    declared : blocks, groups, pairs and covariates.
+    declared : blocks, groups, pairs and covariates, one value of each for every sample.
     null : "fixed" (labels are exchanged) or "coin" (each label is drawn by a fair coin).
     X : (samples, features) checked for dependence on covariates; without X only the labels are
         checked.
     """
     check_blocks_or_pairs(declared, null)
 
-    # Units, numbered 0, 1, … without gaps.
-    if declared.groups is None:
-        unit_of_sample = np.arange(len(y))
-    else:
-        unit_of_sample = number_values(declared.groups, len(y), "groups")
-    # (units,) the first sample of every unit
-    _, sample_of_unit = np.unique(unit_of_sample, return_index=True)
+    # Units, and the first sample of each. This one stands for all samples of the unit: that they
+    # have the same label, block and covariates is checked below.
+    unit_of_sample = _number_units(declared, len(y))  # (samples,)
+    _, sample_of_unit = np.unique(unit_of_sample, return_index=True)  # (units,)
     unit_labels = y[sample_of_unit]
     check_groups(y, unit_of_sample, unit_labels)
 
     # Blocks or pairs, within which labels are exchanged.
     block_of_sample = _number_blocks(declared, len(y))
-    design = NullDesign(
+    design_without_covariates = NullDesign(
         y=y,
         unit_of_sample=unit_of_sample,
         unit_labels=unit_labels,
         block_of_unit=block_of_sample[sample_of_unit],
         null=null,
     )
-    _check_blocks(design, declared, block_of_sample, sample_of_unit)
+    _check_blocks(design_without_covariates, declared, block_of_sample, sample_of_unit)
     if not declared.covariates:
-        return design
+        return design_without_covariates
 
-    # Covariates become blocks if labels can be exchanged within these, else terms of a model.
     no_features = np.zeros((len(y), 0))
     features = no_features if X is None else X
-    return _with_covariates(design, sample_of_unit, declared.covariates, features)
+    return _with_covariates(
+        design_without_covariates, sample_of_unit, declared.covariates, features
+    )
+
+
+def _number_units(declared: DeclaredRoles, n_samples: int) -> Ints:
+    """(samples,) the number 0, 1, … of every sample's unit: its group, or itself without groups."""
+    if declared.groups is not None:
+        return number_values(declared.groups, n_samples, "groups")
+    return np.arange(n_samples)
 
 
 def _check_blocks(
@@ -253,9 +266,12 @@ def _with_covariates(
 ) -> NullDesign:
     """The design with covariates added.
 
-    Labels are exchanged within blocks. If there are enough units, categories divide these blocks
-    further into strata. The strata are then the blocks, and only numeric covariates need a model of
-    the labels. Otherwise the blocks stay as they are, and all covariates are in the model.
+    A covariate is accounted for in one of two ways (`_blocks_and_model` chooses):
+
+    * a category may divide the blocks, within which labels are exchanged;
+    * any covariate may be in a logistic model of the labels (`fit_adjustment`).
+
+    The encoder of the result encodes all covariates, because rules may use all of them.
 
     Parameters
     ----------
@@ -267,27 +283,21 @@ def _with_covariates(
     if design.null == COIN_NULL:
         raise InputError("covariates need the null with fixed class sizes.")
     columns = read_columns(covariates, len(design.y))
-    # When adjusting, numbers with few values are categories, and other numbers get a quadratic
+    # With `adjusting`, numbers with few values are categories, and other numbers get a quadratic
     # term.
     all_covariates = make_encoder(columns, adjusting=True)
     check_covariates_of_units(columns, design.unit_of_sample, sample_of_unit)
 
-    # The blocks, and the covariates that are left for the model.
-    stratum_of_unit = _strata(design, all_covariates, columns, sample_of_unit)
-    if can_be_blocks(stratum_of_unit, design.unit_labels):
-        block_of_unit = stratum_of_unit
-        modelled_covariates = _numeric_covariates(all_covariates)
-    else:
-        block_of_unit = design.block_of_unit
-        modelled_covariates = all_covariates
-
-    # The model of the labels; None if nothing is left for it.
+    block_of_unit, modelled_covariates = _blocks_and_model(
+        design, all_covariates, columns, sample_of_unit
+    )
     units = LabelledUnits(
         labels=design.unit_labels,
         block_of_unit=block_of_unit,
         unit_of_sample=design.unit_of_sample,
         sample_of_unit=sample_of_unit,
     )
+    # The model of the labels; None if the blocks account for all covariates.
     adjustment = fit_adjustment(
         columns=columns,
         all_covariates=all_covariates,
@@ -298,6 +308,45 @@ def _with_covariates(
     return replace(
         design, block_of_unit=block_of_unit, encoder=all_covariates, adjustment=adjustment
     )
+
+
+class _BlocksAndModel(NamedTuple):
+    """How covariates are accounted for: by blocks, and by a model of the labels.
+
+    Attributes
+    ----------
+    block_of_unit : (units,) numbers 0, 1, … of the blocks.
+    modelled_covariates : encodes the covariates that the model has.
+    """
+
+    block_of_unit: Ints
+    modelled_covariates: CovariateEncoder
+
+
+def _blocks_and_model(
+    design: NullDesign,
+    all_covariates: CovariateEncoder,
+    columns: Mapping[str, NDArray[Any]],
+    sample_of_unit: Ints,
+) -> _BlocksAndModel:
+    """Choose which covariates divide the blocks, and which ones are in a model of the labels.
+
+    If there are enough units, the blocks of the design are divided into strata: the units of the
+    same block and the same levels of all categories. The strata are then the blocks, and only
+    numeric covariates are left for the model. Otherwise the blocks stay as they are, and all
+    covariates are in the model.
+
+    Parameters
+    ----------
+    design : with the blocks before covariates are added.
+    all_covariates : the covariates, each a number or a category.
+    columns : covariates by name, each with one value for each sample.
+    sample_of_unit : (units,) one sample of each unit.
+    """
+    stratum_of_unit = _strata(design, all_covariates, columns, sample_of_unit)
+    if can_be_blocks(stratum_of_unit, design.unit_labels):
+        return _BlocksAndModel(stratum_of_unit, _numeric_covariates(all_covariates))
+    return _BlocksAndModel(design.block_of_unit, all_covariates)
 
 
 def _numeric_covariates(encoder: CovariateEncoder) -> CovariateEncoder:

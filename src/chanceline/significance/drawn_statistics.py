@@ -90,13 +90,19 @@ def draw_member_losses(
 ) -> MemberArrays:
     """Draw the statistics of random tables, as losses: small if the features fit the labels well.
 
-    The test combines three families of losses, its members. A spread is a mean squared correlation
-    of features with the labels. The members are
+    The test combines three families of losses, called its members. A spread is a mean squared
+    correlation of features with the labels. Spreads and fits of ridge regressions are large if the
+    features fit well; a minus sign makes them losses. The members are
 
     * `path`: the unexplained share of the labels at every step of the forward stepwise path;
     * `all_features`: minus the spread over all features, and minus the fits of ridge regressions
       on all features;
     * `best_features`: minus the spreads over the features most correlated with the labels.
+
+    All of them are computed from the correlations of the features with the labels, and from random
+    numbers in place of what else depends on the table: `draw_path_losses` draws the coordinates
+    that the path needs, and `RidgeModel` the directions of the table's principal axes. The ridge
+    fits depend on the correlations only by their sum of squares.
 
     Parameters
     ----------
@@ -112,20 +118,23 @@ def draw_member_losses(
     """
     batches = []
     for n_in_batch in _batch_sizes(n_draws, design.n_features):
+        # The order of these draws matters: they share the random numbers.
         correlations = draw_correlations(design, n_in_batch, rng)  # (draws, features)
-        squares = correlations**2
         path_losses = draw_path_losses(correlations, design.n_dimensions, n_steps, rng)
-        ridge_fits = ridge_model.draw_fits(squares.sum(axis=1), rng)  # (draws, ridges)
-        spreads = _spreads(squares, design.n_samples)  # (draws, shares of the features)
+        squared_correlations = correlations**2
+        sums_of_squares = squared_correlations.sum(axis=1)  # (draws,)
+        ridge_fits = ridge_model.draw_fits(sums_of_squares, rng)  # (draws, ridges)
 
         # Column 0 is the spread over all features, the later columns are those over the best ones.
-        spread_of_all = spreads[:, :1]
-        spreads_of_best = spreads[:, 1:]
-        fits_of_all = np.hstack([spread_of_all, ridge_fits])
+        spreads = _spreads(squared_correlations, design.n_samples)
+        spread_over_all = spreads[:, :1]
+        spreads_over_best = spreads[:, 1:]
+
+        fits_of_all = np.hstack([spread_over_all, ridge_fits])
         batch = MemberArrays(
             path=path_losses,
             all_features=-fits_of_all,
-            best_features=-spreads_of_best,
+            best_features=-spreads_over_best,
         )
         batches.append(batch)
     return join_labellings(batches)
@@ -141,14 +150,39 @@ def _batch_sizes(n_draws: int, n_features: int) -> Iterator[int]:
 def draw_correlations(design: EffectDesign, n_draws: int, rng: np.random.Generator) -> Floats:
     """Draw the correlations of all features with the labels: (draws, features).
 
+    There are two ways. The quick one (`_correlations_by_formula`) draws two random numbers for each
+    feature, and is exact except that it does not clip outliers, as the test does. A large effect in
+    a small class makes outliers. So features with an effect are drawn sample by sample instead,
+    unless there are too many values.
+
+    Parameters
+    ----------
+    design : of the tables; the features with an effect come first.
+    n_draws : number of tables.
+    rng : random numbers; its state advances.
+    """
+    # All features, also those that are drawn again below.
+    correlations = _correlations_by_formula(design, n_draws, rng)
+
+    n_values_with_effect = design.n_samples * design.features_with_effect
+    has_few_values = n_values_with_effect <= MAX_VALUES_WITH_EFFECT
+    if design.effect != 0 and has_few_values:
+        for feature in range(design.features_with_effect):
+            correlations[:, feature] = _correlations_of_samples(design, n_draws, rng)
+    return correlations
+
+
+def _correlations_by_formula(
+    design: EffectDesign, n_draws: int, rng: np.random.Generator
+) -> Floats:
+    """Draw the correlations of Gaussian features with the labels: (draws, features).
+
     Before it is normalised, a centred column of P samples has P − 1 Gaussian coordinates: g along
-    the labels, shifted if the feature has an effect, and P − 2 orthogonal to the labels. If χ² is
-    the sum of squares of these P − 2 coordinates, the correlation is
+    the labels, shifted if the feature has an effect, and P − 2 orthogonal to the labels. The sum of
+    squares of these P − 2 coordinates is a χ² variable with P − 2 degrees of freedom. The
+    correlation is
 
         g/√(g² + χ²).
-
-    Features with an effect are drawn sample by sample instead, unless there are too many values. A
-    large effect in a small class makes outliers, and the test clips these; the formula does not.
 
     Parameters
     ----------
@@ -159,14 +193,10 @@ def draw_correlations(design: EffectDesign, n_draws: int, rng: np.random.Generat
     shape = (n_draws, design.n_features)
     along_labels = rng.standard_normal(shape)  # g
     along_labels[:, : design.features_with_effect] += design.shift
-    orthogonal_squares = rng.chisquare(design.n_dimensions - 1, shape)  # χ²
+    n_orthogonal = design.n_dimensions - 1  # P − 2
+    orthogonal_squares = rng.chisquare(n_orthogonal, shape)  # χ²
     squared_lengths = along_labels**2 + orthogonal_squares
     correlations: Floats = along_labels / np.sqrt(squared_lengths)
-
-    n_values_with_effect = design.n_samples * design.features_with_effect
-    if design.effect != 0 and n_values_with_effect <= MAX_VALUES_WITH_EFFECT:
-        for feature in range(design.features_with_effect):
-            correlations[:, feature] = _correlations_of_samples(design, n_draws, rng)
     return correlations
 
 
@@ -262,8 +292,9 @@ class _FramePath:
         axes that have not been added yet.
     squares_outside_frame : (draws, columns) squared lengths of the columns' parts outside the
         frame.
-    products : (draws, columns) C, scalar products of the columns with the residual of the labels.
-    squares_outside_span : (draws, columns) L, squared lengths of the columns' parts outside the
+    residual_products : (draws, columns) C, scalar products of the columns with the residual of the
+        labels.
+    squares_outside_taken : (draws, columns) L, squared lengths of the columns' parts outside the
         span of the columns taken (plus a small margin).
     taken_directions : (draws, steps, axes) orthonormal basis of the span of the columns taken; zero
         for steps to come.
@@ -271,14 +302,16 @@ class _FramePath:
     """
 
     def __init__(self, correlations: Floats, n_dimensions: int, n_steps: int) -> None:
-        """Start with the labels as the only axis of the frame, and no column taken.
+        """Start forward selection in every draw: no column is taken yet.
 
-        The frame of a draw is a set of orthonormal axes in which its columns have coordinates.
+        A column is a feature, centred and scaled to length 1. It is known by its coordinates in a
+        frame: orthonormal axes, which differ from draw to draw. Axis 0 is the labels, and each step
+        of the selection will add one axis. All other directions are outside the frame.
 
         Parameters
         ----------
-        correlations : (draws, columns) of the columns with the labels; all have length 1, so that
-            these are scalar products.
+        correlations : (draws, columns) of the columns with the labels. They are the scalar products
+            of vectors of length 1, and so the coordinates along axis 0.
         n_dimensions : of the space in which the columns lie.
         n_steps : number of columns that will be taken.
         """
@@ -286,33 +319,42 @@ class _FramePath:
         self.n_dimensions = n_dimensions
         self.n_taken = 0
 
-        # The frame: axis 0 is the labels, and every step will add an axis.
+        # The columns in the frame, and the squared length of the part of each outside the frame.
         n_axes = 1 + n_steps
         self.coordinates = np.zeros((n_draws, n_columns, n_axes))
         self.coordinates[:, :, 0] = correlations
         self.squares_outside_frame = 1 - correlations**2
 
-        # The path: the residual is all of the labels, and columns have their full length, 1.
+        # The residual of the labels: all of the labels, whose length is 1. The scalar products of
+        # the columns with it are the correlations.
         self.loss = np.ones(n_draws)
-        self.products = correlations.copy()
-        # The margin keeps this above 0 for a column that was taken. A gain is divided by it.
+        self.residual_products = correlations.copy()
+
+        # The span of the columns taken: still empty, so that all of a column, of length 1, lies
+        # outside. This squared length falls to 0 when the column is taken, and later steps divide
+        # by it; the margin keeps it above 0.
         squared_length = 1 + SMALLEST_SQUARED_LENGTH
-        self.squares_outside_span = np.full((n_draws, n_columns), squared_length)
+        self.squares_outside_taken = np.full((n_draws, n_columns), squared_length)
         self.taken_directions = np.zeros((n_draws, n_steps, n_axes))
 
     def take_next_column(self, rng: np.random.Generator) -> Floats:
-        """One step of forward selection: take the column of largest gain in every draw.
+        """One step of forward selection in every draw: take the column of largest gain.
 
-        Every draw has a frame, orthonormal axes in which its columns have coordinates; the step
-        adds an axis. For every column z the state has
+        The residual r is the part of the labels that the columns taken before do not explain. For
+        every column z the state has
 
-            C = r·z (`products`), where r is the residual of the labels;
-            L (`squares_outside_span`), the squared length of z outside the span of the columns
-            taken before.
+            C = r·z (`residual_products`);
+            L (`squares_outside_taken`), the squared length of the part of z outside the span of the
+            columns taken before, plus a small margin, which keeps L above 0.
 
-        Let u be the direction that the column taken adds to this span. With V = z·u and ρ = r·u,
-        projecting u out of r and z changes C by −ρV, L by −V², and the loss |r|² by −ρ². The state
-        is updated in place.
+        Taking z lowers the loss |r|² by the gain C²/L. The column taken adds a direction u, of
+        length 1, to the span. With V = z·u and ρ = r·u, projecting u out of r and of every column z
+        changes
+
+            C by −ρV,   L by −V²,   the loss by −ρ².
+
+        The state is updated in place. All vectors are coordinates in the draw's frame, a set of
+        orthonormal axes; `_add_axis` adds one axis, so that the frame contains u.
 
         In `einsum`, d counts draws, c columns and a axes of the frame.
 
@@ -320,43 +362,47 @@ class _FramePath:
         -------
         (draws,) the loss after this step.
         """
-        # Taking a column lowers the loss by the gain C²/L.
-        gains = self.products**2 / self.squares_outside_span
-        best_columns = gains.argmax(axis=1)  # (draws,) indices
+        gains = self.residual_products**2 / self.squares_outside_taken
+        best_columns = gains.argmax(axis=1)  # (draws,) the column that each draw takes
 
-        # A new axis of the frame makes the frame contain these columns. Their part outside the
-        # directions taken before is the new direction u.
+        # The new direction u. This comes after `_add_axis`, which changes `coordinates`.
         self._add_axis(best_columns, rng)
         draws = np.arange(len(best_columns))
         taken_columns = self.coordinates[draws, best_columns]  # (draws, axes)
         direction = self._direction_of(taken_columns)  # u, (draws, axes)
 
-        # ρ = r·u. The column taken is z = (z·u)u + a part along the directions taken before. The
-        # residual r is orthogonal to these, so that C = r·z = (z·u)ρ, and ρ = C/(z·u).
-        taken_along_direction = np.einsum("da,da->d", taken_columns, direction)  # z·u
-        taken_products = self.products[draws, best_columns]  # C
-        residual_part = taken_products / taken_along_direction  # ρ, (draws,)
+        # ρ = r·u, from C of the column taken. This column is z = V·u + a part along the directions
+        # taken before. The residual r is orthogonal to those, so that C = r·z = V·ρ. V is not 0,
+        # because a column with V = 0 has C = 0, so that it has no gain and is not the best.
+        products_of_taken = self.residual_products[draws, best_columns]  # C, (draws,)
+        parts_of_taken = np.einsum("da,da->d", taken_columns, direction)  # V, (draws,)
+        residual_parts = products_of_taken / parts_of_taken  # ρ, (draws,)
 
         # Project u out of the residual and all columns.
         column_parts = np.einsum("dca,da->dc", self.coordinates, direction)  # V, (draws, columns)
-        self.products -= residual_part[:, None] * column_parts  # C ← C − ρV
-        self.squares_outside_span -= column_parts**2  # L ← L − V²
-        self.loss = self.loss - residual_part**2
+        self.residual_products -= residual_parts[:, None] * column_parts  # C ← C − ρV
+        self.squares_outside_taken -= column_parts**2  # L ← L − V²
+        self.loss = self.loss - residual_parts**2
         self.taken_directions[:, self.n_taken] = direction
         self.n_taken += 1
         return self.loss
 
     def _add_axis(self, best_columns: Ints, rng: np.random.Generator) -> None:
-        """Add an axis to every draw's frame, along the part of its best column outside the frame.
+        """Add an axis to every draw's frame, so that the frame contains the draw's best column.
 
-        The frame is a set of orthonormal axes in which the columns have coordinates. The
-        coordinates along the new axis are drawn and written into `coordinates`, and
-        `squares_outside_frame` becomes smaller by their squares.
+        A frame is a set of orthonormal axes in which columns have coordinates: axis 0 is the
+        labels, and each step adds one axis. The new axis points along the part of the best column
+        outside the frame. So the length of this part is the column's coordinate on the new axis.
 
-        For any other column, the part outside the frame points in a random direction of the
-        dimensions outside the frame. This is the direction of a vector of Gaussians, with g along
-        the new axis and the sum of squares χ² along all other dimensions. So if the part has the
-        squared length s, the coordinate is √s·g/√(g² + χ²).
+        The coordinates of all other columns are random. The part of such a column outside the frame
+        has the known squared length s, and a direction that is uniform in the dimensions outside
+        the frame. A vector of independent Gaussians has a uniform direction. If its entry along the
+        new axis is g, and the squares of its other entries add up to χ², the share of its length
+        along the axis is g/√(g² + χ²). So the coordinate is
+
+            √s·g/√(g² + χ²) = g·√(s/(g² + χ²)).
+
+        `coordinates` and `squares_outside_frame` (s) are updated.
 
         Parameters
         ----------
@@ -364,21 +410,23 @@ class _FramePath:
         rng : random numbers; its state advances.
         """
         draws = np.arange(len(best_columns))
-        new_axis = 1 + self.n_taken  # index of the axis: 0 is the labels, then one for each step
-        n_dimensions_left = self.n_dimensions - new_axis
+        n_axes = 1 + self.n_taken  # of the frame so far: the labels, and one for each step
+        new_axis = n_axes  # index of the next axis, as axes are counted from 0
+        n_dimensions_outside = self.n_dimensions - n_axes
 
-        shape = self.squares_outside_frame.shape  # (draws, columns)
-        gaussians = rng.standard_normal(shape)  # g
-        other_squares = rng.chisquare(n_dimensions_left - 1, shape)  # χ²
+        # The other columns. (Random numbers are drawn for all columns, and not used for the best.)
+        squares_outside = self.squares_outside_frame  # s, (draws, columns)
+        gaussians = rng.standard_normal(squares_outside.shape)  # g
+        other_squares = rng.chisquare(n_dimensions_outside - 1, squares_outside.shape)  # χ²
         total_squares = gaussians**2 + other_squares
-        along_axis = gaussians * np.sqrt(self.squares_outside_frame / total_squares)
-        # The best column defines the axis: its part outside the frame lies along the axis.
-        best_squares = self.squares_outside_frame[draws, best_columns]
-        along_axis[draws, best_columns] = np.sqrt(best_squares)
+        along_axis = gaussians * np.sqrt(squares_outside / total_squares)
+        # The best column.
+        squares_of_best = squares_outside[draws, best_columns]
+        along_axis[draws, best_columns] = np.sqrt(squares_of_best)
 
         self.coordinates[:, :, new_axis] = along_axis
         # Rounding may make the difference negative.
-        squares_left = self.squares_outside_frame - along_axis**2
+        squares_left = squares_outside - along_axis**2
         self.squares_outside_frame = np.maximum(squares_left, 0.0)
 
     def _direction_of(self, columns: Floats) -> Floats:
@@ -432,13 +480,17 @@ class RidgeModel:
     def draw_fits(self, squared_length: Floats, rng: np.random.Generator) -> Floats:
         """Draw how much of the labels each ridge regression fits, relative to chance.
 
-        On a table of P samples and N columns, a ridge regression with penalty λ fits the share
+        A ridge regression with penalty λ fits the share
 
             s/(λ + s),   s = |c|²(1 − h),
 
-        of the labels' squares. c are the correlations of the columns with the labels. h is the mean
-        of N eigenvalues with random weights. Some of them may be 0: `shrinkages` has the others.
-        By chance, each of the regression's free parameters fits the share 1/(P − 1).
+        of the labels' squares; the docstring of the class says where this follows from. Here
+        |c|² is the sum of the squared correlations of the features with the labels, and h a mean of
+        N eigenvalues (as many as features) with random weights: the squares of N independent
+        Gaussians, divided by their sum. Of these eigenvalues, `shrinkages` has those that are not
+        0, for each λ.
+
+        By chance, each of the regression's free parameters fits the share 1/(P − 1) for P samples.
 
         Parameters
         ----------
@@ -447,29 +499,40 @@ class RidgeModel:
 
         Returns
         -------
-        (draws, ridges) the share, divided by that expected by chance.
+        (draws, ridges) the share, divided by the share that is expected by chance.
         """
-        # The weights are the squares of N Gaussians, divided by their sum. The weights of
-        # eigenvalues that are 0 count only in this sum: draw the sum of their squares, a χ².
+        # The squares of N Gaussians. Those of eigenvalues that are 0 count only in the sum of all:
+        # draw their sum at once, which is a χ² variable.
         n_draws = len(squared_length)
-        n_nonzero = len(self.shrinkages)  # (eigenvalues that are not 0, ridges)
+        n_nonzero = len(self.shrinkages)  # eigenvalues that are not 0
         n_zero = self.n_features - n_nonzero
         squares = rng.standard_normal((n_draws, n_nonzero)) ** 2
-        squares_of_zeros = np.zeros(n_draws)
+        sum_for_zeros = np.zeros(n_draws)
         if n_zero > 0:
-            squares_of_zeros = rng.chisquare(n_zero, n_draws)
-        sum_of_squares = squares.sum(axis=1) + squares_of_zeros
-        h = (squares @ self.shrinkages) / sum_of_squares[:, None]  # (draws, ridges)
+            sum_for_zeros = rng.chisquare(n_zero, n_draws)
+        sum_of_squares = squares.sum(axis=1) + sum_for_zeros
 
+        # The weighted mean of the eigenvalues, and from it the share of the labels that is fitted.
+        h = (squares @ self.shrinkages) / sum_of_squares[:, None]  # (draws, ridges)
         s = squared_length[:, None] * (1 - h)
         fitted_share = s / (self.ridges + s)  # `ridges` are the penalties λ
-        # The share by chance is n_parameters/n_dimensions, with n_dimensions = P − 1.
+
+        # Divided by the share by chance: n_parameters/n_dimensions, with n_dimensions = P − 1.
         relative_to_chance: Floats = self.n_dimensions * fitted_share / self.n_parameters
         return relative_to_chance
 
 
 def make_ridge_model(n_dimensions: int, n_features: int, rng: np.random.Generator) -> RidgeModel:
-    """The model of ridge regressions on random tables Z of a given size.
+    """The model from which the fits of ridge regressions on random tables Z are drawn.
+
+    Z has N columns of length 1 in P − 1 dimensions: columns of P samples that are centred. A ridge
+    regression with penalty λ shrinks the labels' part along an axis with the eigenvalue d of ZZᵀ by
+    the factor d/(d + λ). The sum of these factors over all axes is the effective number of free
+    parameters.
+
+    `RidgeModel` needs two sets of such factors. Those of Z give the numbers of parameters. Those of
+    Z′, which is Z without its row along the labels and so has P − 2 dimensions, are the eigenvalues
+    that `RidgeModel.draw_fits` averages.
 
     For a table that is too large the test makes no ridge regressions, and the model has none.
 
@@ -483,19 +546,20 @@ def make_ridge_model(n_dimensions: int, n_features: int, rng: np.random.Generato
     if min(n_samples, n_features) > MAX_AXES:
         return _no_ridges(n_dimensions, n_features)
 
-    # The penalties, as in the test: each leaves the regression a given share of the free parameters
-    # of least squares. The share depends on the eigenvalues of ZZᵀ. Columns of Z have length 1, so
-    # that their entries have the variance 1/(P − 1).
+    # The eigenvalues of ZZᵀ and Z′Z′ᵀ. `mean_spectrum` is for entries of variance 1; those of a
+    # column of length 1 have the variance 1/(P − 1).
     variance = 1 / n_dimensions
     eigenvalues = variance * mean_spectrum(n_dimensions, n_features, rng)
-    ridges = np.array([ridge_of_share(eigenvalues, share) for share in RIDGE_SHARES])
-
-    # Fits are drawn with the eigenvalues of Z′Z′ᵀ: Z′ is Z without its row along the labels.
     eigenvalues_without_labels = variance * mean_spectrum(n_dimensions - 1, n_features, rng)
+
+    # The penalties, as in the test: each leaves the regression a given share of the free parameters
+    # of least squares.
+    ridges = np.array([ridge_of_share(eigenvalues, share) for share in RIDGE_SHARES])
+    shrinkages = _shrinkages(eigenvalues, ridges)  # (axes, ridges)
     return RidgeModel(
         ridges=ridges,
         shrinkages=_shrinkages(eigenvalues_without_labels, ridges),
-        n_parameters=_shrinkages(eigenvalues, ridges).sum(axis=0),
+        n_parameters=shrinkages.sum(axis=0),
         n_features=n_features,
         n_dimensions=n_dimensions,
     )

@@ -263,28 +263,22 @@ class EffectStudy:
     def samples_for(self, power: float) -> PowerPlan:
         """Find about the smallest number of samples with which the test has the power wanted.
 
-        Let z(P) be the normal quantile of the power with P samples. As a function of √P it is
-        nearly a straight line. For an effect d in one feature, and a share s of one class, the
-        slope is d√(s(1−s)). So the power at one size P gives a better guess (Newton's method with
-        a fixed slope),
+        Sizes are tried with few draws, each next size guessed from the power at the last one, until
+        the next size would hardly differ. The power of the last size tried is then estimated with
+        many draws.
 
-            √P_next = √P + (z_wanted − z(P))/slope.
-
-        Sizes are tried with few draws until the next size would hardly differ. The power of the
-        last size tried is then estimated with many draws.
+        All sizes too small so far give a lower limit for the next size, and all sizes large enough
+        an upper limit. The estimated powers are noisy, so that a limit may be wrong by a few
+        samples. This only makes the size found less accurate: the power that is returned belongs to
+        the size that is returned.
 
         Parameters
         ----------
         power : the probability wanted, between 0 and 1.
         """
-        slope = self.effect * sqrt(self.balance * (1 - self.balance))
-        z_wanted = float(ndtri(power))
-
-        # Limits from the sizes tried so far: the size sought lies above the first, and is at most
-        # the second.
         largest_too_small = FEWEST_SAMPLES_FOR_POWER - 1
         smallest_sufficient = MAX_COUNT
-        next_size = self._first_guess(z_wanted, slope)
+        next_size = self._first_guess(power)
         for _ in range(MAX_SIZES_TRIED):
             size = next_size
             rough_power = self.power_with(size, ROUGH_DRAWS).power
@@ -293,24 +287,50 @@ class EffectStudy:
             else:
                 smallest_sufficient = size
 
-            # The next guess, √P_next, kept between these limits.
-            change_of_root = (z_wanted - _quantile_of(rough_power)) / slope
-            next_root = max(sqrt(size) + change_of_root, 0.0)
-            size_by_line = ceil(next_root**2)
-            next_size = min(max(size_by_line, largest_too_small + 1), smallest_sufficient)
+            guess = self._next_guess(size, rough_power, power)
+            next_size = min(max(guess, largest_too_small + 1), smallest_sufficient)
             if abs(next_size - size) <= SAMPLES_TOLERANCE * size:
                 break
-        # `next_size` hardly differs from the last size tried.
+        # `size` was tried, and hardly differs from `next_size`.
         return self.power_with(size, DRAWS)
 
-    def _first_guess(self, z_wanted: float, slope: float) -> int:
+    @property
+    def _slope(self) -> float:
+        """d√(s(1−s)): how fast the normal quantile of the power grows with √P, for P samples.
+
+        This holds for one feature with the effect d, and a share s of one class.
+        """
+        return self.effect * sqrt(self.balance * (1 - self.balance))
+
+    def _next_guess(self, size: int, rough_power: float, power: float) -> int:
+        """A better guess of the sample size, from the power that was estimated at one size.
+
+        Let z(P) be the normal quantile of the power with P samples. As a function of √P it is
+        nearly a straight line, whose slope is known (Newton's method with a fixed slope):
+
+            √P_next = √P + (z_wanted − z(P))/slope.
+
+        Parameters
+        ----------
+        size : P, the size tried.
+        rough_power : with P samples, estimated with `ROUGH_DRAWS`.
+        power : the power wanted.
+        """
+        z_wanted = float(ndtri(power))
+        change_of_root = (z_wanted - _quantile_of(rough_power)) / self._slope
+        next_root = max(sqrt(size) + change_of_root, 0.0)
+        return ceil(next_root**2)
+
+    def _first_guess(self, power: float) -> int:
         """The sample size for a two-sided z-test of each feature, with Bonferroni over features.
 
-        Its z has the mean √P·slope and variance 1. So its power has the quantile `z_wanted` if the
-        mean is larger than the critical value by `z_wanted`.
+        With P samples its z has the mean √P·slope and variance 1. So its power has the normal
+        quantile `z_wanted` if the mean is larger than the critical value by `z_wanted`.
         """
+        z_wanted = float(ndtri(power))
         z_critical = float(-ndtri(self.level / (2 * self.n_features)))
-        guess = ceil(max((z_critical + z_wanted) / slope, 0.0) ** 2)
+        root_of_size = max((z_critical + z_wanted) / self._slope, 0.0)  # √P
+        guess = ceil(root_of_size**2)
         if guess > MAX_COUNT:
             raise InputError(
                 f"more than {MAX_COUNT:,} samples would be needed; ask about a larger effect."
@@ -364,7 +384,7 @@ def estimate_power(
     )
 
     # The share of tables that convince, and its standard error.
-    pvalues = pvalues_among(effect_losses, null_losses)
+    pvalues = permutation_pvalues(effect_losses, null_losses)
     shuffle_level = level_of_shuffles(design, level)
     power = float(np.mean(pvalues <= shuffle_level))
     standard_error = _error_of_power(power, pvalues, shuffle_level, draws)
@@ -400,61 +420,67 @@ def _error_of_power(power: float, pvalues: Floats, level: float, draws: NumberOf
 
 
 def level_of_shuffles(design: EffectDesign, level: float) -> float:
-    """The part of the level that is left for the shuffles.
+    """The part of the test's level at which the p-value of the shuffles is judged.
 
-    Before labels are shuffled, the test tries to prove structure by bounds on the probability of
-    rules. Each stage of these proofs spends a part of the level, which depends on the size of the
-    study.
+    Before labels are shuffled, the test tries to prove structure in two stages. Each proof is an
+    upper bound of a p-value, valid for any set of features (`UnionBound`). Each stage spends a part
+    of the level, and the shuffles get what is left. The parts depend on the size of the study.
 
     Parameters
     ----------
     design : the size of the study.
     level : of the whole test.
     """
+    # What the bound needs to know of the null hypothesis: labels are permuted, in a single block.
+    sizes = NullSizes(
+        n_units=design.n_samples, positives=design.positives, blocks=None, null=FIXED_NULL
+    )
     bounds = UnionBound(
-        sizes=NullSizes(
-            n_units=design.n_samples, positives=design.positives, blocks=None, null=FIXED_NULL
-        ),
+        sizes=sizes,
         n_features=design.n_features,
         intercept=True,
-        errors=0,  # allowed in the first stage; the second stage counts errors after looking
+        errors=0,  # allowed in stage 1; stage 2 counts errors after looking
     )
-    # The spending depends only on whether there are shuffles at all, not on their number.
-    spending = bounds.spending(level, n_shuffles=DRAWS.null, has_stage2=True)
+    # The parts depend only on whether there are shuffles at all (any number above 0).
+    n_shuffles = DRAWS.null
+    spending = bounds.spending(level, n_shuffles, has_stage2=True)
     return level - spending.spent_before_shuffles
 
 
-def pvalues_among(losses: MemberArrays, null: MemberArrays) -> Floats:
-    """The permutation p-value of every row of losses, with the draws of the null as its shuffles.
+def permutation_pvalues(losses: MemberArrays, null: MemberArrays) -> Floats:
+    """The permutation p-value of each of many tables, with draws of the null as its shuffles.
 
-    A row is the losses of one labelling. They come in families, the members, each with several
-    columns. As in `combination`, the statistic is large for small losses:
+    A table has many losses, statistics that are small if the features fit the labels. They come in
+    families, called members (`MemberArrays`), each with several columns. As in `combination`, they
+    are combined to one statistic T, which is large for small losses:
 
         T = Σ_member 1/q,
-        p = (1 + #{draws of the null whose T is at least that of the row})/(1 + #{draws}).
+        p = (1 + #{draws of the null whose T is at least that of the table})/(1 + #{draws}).
 
-    Here q is the rank of the row among the draws by its best column of the member
-    (`_ranks_by_best_column`). The row counts as one of its own shuffles, hence the ones in p. For
-    speed, T of the draws is computed once, without the row. One more row among thousands of draws
-    would change a rank by at most one.
+    Here q is the rank of the table among the draws by its best column of the member
+    (`_ranks_by_best_column`). The table counts as one of its own shuffles, hence the ones in p. For
+    speed, T of the draws is computed once, without the table. One more table among thousands of
+    draws would change a rank by at most one.
 
     Parameters
     ----------
-    losses : one array (rows, columns) for each member.
-    null : one array (draws, columns) for each member.
+    losses : of the tables, one array (tables, columns) for each member.
+    null : losses of the draws, one array (draws, columns) for each member, in the same order.
 
     Returns
     -------
-    (rows,)
+    (tables,)
     """
-    totals = np.zeros(len(losses.path))  # T
-    for member, null_member in zip(losses, null, strict=True):
-        totals += 1 / _ranks_by_best_column(member, null_member)
+    n_tables = len(losses.path)  # the same for all members
+    statistics = np.zeros(n_tables)  # T
+    for member_losses, member_null in zip(losses, null, strict=True):
+        ranks = _ranks_by_best_column(member_losses, member_null)  # q
+        statistics += 1 / ranks
 
-    # T of every draw, ascending.
-    null_totals = np.sort(combine_losses(null).totals)
-    n_draws = len(null_totals)
-    n_draws_below = np.searchsorted(null_totals, totals, side="left")  # T strictly below the row's
+    # T of every draw, ascending: the draws whose T is smaller than that of a table come first.
+    null_statistics = np.sort(combine_losses(null).totals)
+    n_draws = len(null_statistics)
+    n_draws_below = np.searchsorted(null_statistics, statistics, side="left")
     n_draws_reaching = n_draws - n_draws_below
     pvalues: Floats = (1 + n_draws_reaching) / (1 + n_draws)
     return pvalues

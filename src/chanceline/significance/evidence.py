@@ -171,29 +171,31 @@ def _with_fit_of_path(evidence: Evidence, front: tuple[SizeReading, ...]) -> Evi
     The front has the forward path's set of every size. If none has these features, the evidence is
     returned as it is.
     """
-    for point in front:
-        if point.features == evidence.features:
-            return replace(evidence, explained=point.explained, shuffled=point.shuffled)
+    for path_set in front:
+        if path_set.features == evidence.features:
+            return replace(evidence, explained=path_set.explained, shuffled=path_set.shuffled)
     return evidence
 
 
-def point_evidence(plan: Plan, results: StageResults, reading: SizeReading) -> Evidence:
-    """The evidence of the forward stepwise path's set of one size.
+def path_set_evidence(plan: Plan, results: StageResults, path_set: SizeReading) -> Evidence:
+    """The evidence of one of the sets that forward stepwise least squares finds, the path.
 
     Parameters
     ----------
     plan, results : of the test, and of its stages.
-    reading : the set of the path with up to `reading.k` features, and its R² and p-value. Its
-        `errors` may come from a rule on other features; here they are those on its own features.
+    path_set : the path's set of up to k features, with R² and p-value. Its `errors` are not used:
+        they are the fewest of any rule on up to k features, which may be other features.
     """
+    columns = results.path.support(path_set.k)  # of X
+    errors = results.fewest_errors_on(plan, columns)
     return Evidence(
-        # Fewer than `reading.k` if the path ended before it had so many features.
-        k=len(reading.features),
-        features=reading.features,
-        errors=results.fewest_errors_on(plan, results.path.support(reading.k)),
-        explained=reading.explained,
-        shuffled=reading.shuffled,
-        pvalue=reading.pvalue,
+        # Fewer than `path_set.k` if the path ended before it had so many features.
+        k=len(path_set.features),
+        features=path_set.features,
+        errors=errors,
+        explained=path_set.explained,
+        shuffled=path_set.shuffled,
+        pvalue=path_set.pvalue,
     )
 
 

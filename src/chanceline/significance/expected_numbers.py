@@ -46,7 +46,7 @@ def expected_numbers(
             "within folds; 0.5 is guessing",
         ),
     ]
-    return rows + _other_rules(expected_error)
+    return rows + _errors_of_other_rules(expected_error)
 
 
 def _against_majority(expected_error: ExpectedError) -> list[ExpectedNumber]:
@@ -94,9 +94,12 @@ def _by_class(expected_error: ExpectedError, classes: tuple[str, str]) -> list[E
     ]
 
 
-def _other_rules(expected_error: ExpectedError) -> list[ExpectedNumber]:
-    """Rows of the errors of other kinds of rules, for those that were cross-validated."""
-    # The error rate is None if the kind of rule was not cross-validated.
+def _errors_of_other_rules(expected_error: ExpectedError) -> list[ExpectedNumber]:
+    """Rows of the error rates of other kinds of rules, as far as these were cross-validated.
+
+    Other kinds are rules on few features, rules on many features, and rules on covariates alone.
+    The rate of a kind that was not cross-validated is None; it has no row.
+    """
     rows = []
     if expected_error.few_rate is not None:
         value = _percent(expected_error.few_rate)

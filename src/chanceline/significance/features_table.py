@@ -52,22 +52,26 @@ def feature_row(result: SeparationTest, name: str, weight: float) -> dict[str, A
     -------
     Among others `selected`, the share of random halves of the samples that select the feature;
     `difference`, of its class means in standard deviations; `adjusted_p`, NaN if shuffles did not
-    test it; and whether the feature is in the `evidence`, the `rule` and the `separating` set.
+    test it; whether the feature is in the `evidence`, the `rule` and the `separating` set; and
+    `surrogates`, features that could replace it in the rule.
     """
-    reading = reading_of(result, name)
+    selection_and_effect = selection_and_effect_of(result, name)
+    # The evidence is the features that the first line of the result may name.
+    is_in_evidence = name in result.evidence.names_in_line
     is_in_rule = result.rule is not None and name in result.rule.features
-    surrogates = surrogates_of(result, name)
+    is_in_separating_set = name in result.separating.features
+    names_of_surrogates = surrogates_of(result, name)
     return {
         "feature": name,
         "weight": weight,
-        "selected": reading.selected,
-        "difference": reading.difference,
-        "auc": reading.auc,
+        "selected": selection_and_effect.selected,
+        "difference": selection_and_effect.difference,
+        "auc": selection_and_effect.auc,
         "adjusted_p": result.marginal_pvalues.get(name, np.nan),
-        "evidence": name in result.evidence.names_in_line,
+        "evidence": is_in_evidence,
         "rule": is_in_rule,
-        "separating": name in result.separating.features,
-        "surrogates": ", ".join(surrogates),
+        "separating": is_in_separating_set,
+        "surrogates": ", ".join(names_of_surrogates),
     }
 
 
@@ -81,7 +85,7 @@ def surrogates_of(result: SeparationTest, name: str) -> tuple[str, ...]:
     return result.rule.surrogates.get(name, ())
 
 
-def reading_of(result: SeparationTest, name: str) -> FeatureReading:
+def selection_and_effect_of(result: SeparationTest, name: str) -> FeatureReading:
     """How stably a feature is selected, and its effect by itself.
 
     For a feature of the rule for new samples, both are known if its stability was measured. For any

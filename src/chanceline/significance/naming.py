@@ -24,7 +24,7 @@ from chanceline.significance.evidence import (
     Evidence,
     EvidenceSource,
     feature_evidence,
-    point_evidence,
+    path_set_evidence,
     rule_evidence,
     spread_evidence,
 )
@@ -45,10 +45,11 @@ def evidence_of(plan: Plan, results: StageResults, overall: OverallP) -> Evidenc
     2. The user named features after looking at the table: these features.
     3. The shuffles gave the p-value, and all features together convince with a smaller p-value than
        any small set: the evidence is spread, and no feature is named.
-    4. Some sets convince by themselves: of the smallest of them, the features that add to the
-       others.
+    4. Some sets convince by themselves: the smallest of them. Of its features only those are named
+       that add to the other features of the set; further features that add to it may be named too.
     5. No set convinces by itself: the set that the p-value is about. If the test is significant all
-       the same, there is structure somewhere, but none of these features is settled.
+       the same, there is structure somewhere, but none of these features need belong to it: all of
+       them move from `features` (named) to `unsettled` (only counted).
 
     Parameters
     ----------
@@ -58,11 +59,12 @@ def evidence_of(plan: Plan, results: StageResults, overall: OverallP) -> Evidenc
     """
     # Case 1.
     if repeats_own_search(plan):
-        own_set = rule_evidence(plan, results, results.observed.rule)
-        return replace(own_set, by=EvidenceSource.SEARCH)
+        set_of_own_search = rule_evidence(plan, results, results.observed.rule)
+        return replace(set_of_own_search, by=EvidenceSource.SEARCH)
 
     # Case 2.
-    if plan.named_after:
+    features_named_after_looking = plan.named_after
+    if features_named_after_looking:
         return evidence_of_stage(plan, results, overall.stage)
 
     # Case 3.
@@ -74,7 +76,8 @@ def evidence_of(plan: Plan, results: StageResults, overall: OverallP) -> Evidenc
     # Case 4.
     sets = convincing_sets(plan, results)
     if sets:
-        return settle_names(plan, results, smallest_set(sets, overall.stage))
+        smallest = smallest_set(sets, overall.stage)
+        return name_features_that_add(plan, results, smallest)
 
     # Case 5.
     evidence = evidence_of_stage(plan, results, overall.stage)
@@ -84,7 +87,7 @@ def evidence_of(plan: Plan, results: StageResults, overall: OverallP) -> Evidenc
     return evidence
 
 
-def settle_names(plan: Plan, results: StageResults, evidence: Evidence) -> Evidence:
+def name_features_that_add(plan: Plan, results: StageResults, evidence: Evidence) -> Evidence:
     """Choose which features of a convincing set are named, and which further features add to it.
 
     A set may convince because of one feature, while another is in it by chance. So a feature of a
@@ -161,16 +164,16 @@ def evidence_of_stage(plan: Plan, results: StageResults, stage: Stage) -> Eviden
     if stage is Stage.COUNTED_ERRORS and observed.counted_rule is not None:
         return rule_evidence(plan, results, observed.counted_rule)
     if stage is Stage.SHUFFLES:
-        return point_evidence(plan, results, surest_point(results))
+        return path_set_evidence(plan, results, path_set_with_smallest_pvalue(results))
     if stage is Stage.DECLARED_ERRORS:
         return rule_evidence(plan, results, observed.rule)
     # NOTHING
     return rule_evidence(plan, results, results.shown.rule)
 
 
-def surest_point(results: StageResults) -> SizeReading:
+def path_set_with_smallest_pvalue(results: StageResults) -> SizeReading:
     """The forward path's set with the smallest p-value; of equal ones that of fewest features."""
-    return min(results.front, key=lambda point: (point.pvalue, point.k))
+    return min(results.front, key=lambda path_set: (path_set.pvalue, path_set.k))
 
 
 def convincing_spread(plan: Plan, results: StageResults) -> SpreadReading | None:
@@ -183,6 +186,6 @@ def convincing_spread(plan: Plan, results: StageResults) -> SpreadReading | None
     if spread is None:
         return None
     # Without a p-value of any set the limit is 0, and nothing is below it.
-    smallest_pvalue_of_sets = surest_point(results).pvalue or 0.0
+    smallest_pvalue_of_sets = path_set_with_smallest_pvalue(results).pvalue or 0.0
     limit = min(smallest_pvalue_of_sets, plan.settings.level)
     return spread if spread.pvalue < limit else None

@@ -125,13 +125,17 @@ def chance_size(
 ) -> ChanceSize:
     """How many features the best linear rule typically needs to separate the classes in pure noise.
 
-    In pure noise the labels are independent of the features. The typical number of features is
+    In pure noise the labels are independent of the features. A set of features separates the
+    classes if a linear rule on the set makes no more errors than `errors`. The typical size of the
+    smallest such set is
 
     * 0 if a constant rule makes few enough errors;
     * infinite if all features together cannot separate the classes;
-    * otherwise the size at which one separating set is expected (the exact first moment), plus the
-      amount by which the typical size is larger in the limit of many features (replica method). A
-      table too large for the exact sum has the typical size of that limit.
+    * otherwise the size of which one separating set is expected, plus a correction. (The expected
+      number is a mean over tables; it can be 1 although most tables have no set of this size.) The
+      expected number of sets, the first moment, is computed exactly. The correction is known in the
+      limit of many features (replica method). A table too large for the exact sum has the typical
+      size of that limit.
 
     Features are assumed to be independent and Gaussian. A table of dependent features acts like one
     with fewer features, so that more are needed. The number describes chance and decides nothing.
@@ -154,7 +158,7 @@ def chance_size(
     n_samples, n_features, _, positives, errors = check_shape(
         n_samples, n_features, n_selected=1, positives=positives, errors=errors
     )
-    noise = _Noise(n_samples, n_features, positives, errors, intercept)
+    noise = _NoiseTable(n_samples, n_features, positives, errors, intercept)
     if noise.constant_rule_suffices:
         return noise.make_chance_size(
             low=0.0, typical=0.0, high=0.0, asymptotic=0.0, first_moment_size=0.0
@@ -167,73 +171,74 @@ def chance_size(
             low=math.inf, typical=math.inf, high=math.inf, asymptotic=math.inf
         )
 
-    # Two numbers of features in the limit of many features: the typical size, and the size at which
-    # one set is expected (None if the equations of the theory could not be solved).
-    typical_asymptotic = noise.typical_asymptotic()
-    first_moment_asymptotic = noise.first_moment_asymptotic()
+    # Two sizes in the limit of many features: the typical size of the smallest separating set, and
+    # the size of which one separating set is expected (None if the equations of the theory could
+    # not be solved).
+    typical_in_limit = noise.typical_size_in_limit()
+    one_expected_in_limit = noise.size_with_one_set_in_limit()
 
-    # The exact first moment costs a term for each size up to the typical one and each of the
-    # errors + 1 ways to split the errors between the classes.
-    too_large_for_exact = typical_asymptotic * (errors + 1) > MAX_EXACT_TERMS
-    if first_moment_asymptotic is None or too_large_for_exact:
-        return _size_without_first_moment(noise, typical_asymptotic)
-    return _size_with_first_moment(noise, typical_asymptotic, first_moment_asymptotic)
+    # The expected number of sets can also be computed exactly. This costs a term for each size up
+    # to the typical one and each of the errors + 1 ways to split the errors between the classes.
+    too_large_for_exact = typical_in_limit * (errors + 1) > MAX_EXACT_TERMS
+    if one_expected_in_limit is None or too_large_for_exact:
+        return _size_from_limit_alone(noise, typical_in_limit)
+    return _size_from_exact_expectation(noise, typical_in_limit, one_expected_in_limit)
 
 
-def _size_without_first_moment(noise: _Noise, typical_asymptotic: float) -> ChanceSize:
-    """The result for a table for which only the asymptotic size N·ρ_VS is known.
+def _size_from_limit_alone(noise: _NoiseTable, typical_in_limit: float) -> ChanceSize:
+    """The result for a table for which only the typical size in the limit N → ∞ is known.
 
     The range around it allows for finite-size effects and for the scatter of single tables.
     """
     return noise.make_chance_size(
-        low=typical_asymptotic * (1 - ALLOWANCE) - SCATTER_WITHOUT_FIRST_MOMENT,
-        typical=typical_asymptotic,
-        high=typical_asymptotic * (1 + ALLOWANCE) + SCATTER_WITHOUT_FIRST_MOMENT,
-        asymptotic=typical_asymptotic,
+        low=typical_in_limit * (1 - ALLOWANCE) - SCATTER_WITHOUT_FIRST_MOMENT,
+        typical=typical_in_limit,
+        high=typical_in_limit * (1 + ALLOWANCE) + SCATTER_WITHOUT_FIRST_MOMENT,
+        asymptotic=typical_in_limit,
     )
 
 
-def _size_with_first_moment(
-    noise: _Noise, typical_asymptotic: float, first_moment_asymptotic: float
+def _size_from_exact_expectation(
+    noise: _NoiseTable, typical_in_limit: float, one_expected_in_limit: float
 ) -> ChanceSize:
-    """The result from the exact first moment, the expected number of separating sets of each size.
+    """The result from the expected number of separating sets of each size, the first moment.
 
-    The size at which one set is expected is known exactly. The typical size of the smallest set is
-    larger; by how much is known only in the limit of many features:
+    This number is known exactly for Gaussian features. The size of which one set is expected is
+    smaller than the typical size of the smallest separating set. By how much is known only in the
+    limit of many features:
 
-        typical = (size where one set is expected) + (typical_asymptotic − first_moment_asymptotic).
+        typical = (size of which one set is expected) + (typical_in_limit − one_expected_in_limit).
 
-    The range goes from the size where few sets are expected to the size where many are expected.
-    Both are shifted in the same way, and the range is widened by an allowance for finite-size
-    effects.
+    The range goes from the size of which few sets (e⁻³) are expected to the size of which many (e³)
+    are expected. Both are shifted in the same way, and the range is widened by an allowance for
+    finite-size effects.
 
     Parameters
     ----------
-    noise : the shape of the table.
-    typical_asymptotic : the typical size in the limit of many features.
-    first_moment_asymptotic : the size at which one set is expected in that limit.
+    noise : the numbers of samples, features and errors of the table.
+    typical_in_limit : the typical size of the smallest separating set in the limit N → ∞.
+    one_expected_in_limit : the size of which one separating set is expected in that limit.
     """
-    # log_expected[i] is ln of the expected number of sets of size i + 1. Few, one and many sets are
-    # e⁻³, 1 and e³.
+    # log_expected[i] is ln of the expected number of sets of size i + 1.
     log_expected = noise.log_expected_until(LOG_MANY_SETS)
-    size_few_expected = _first_crossing(log_expected, LOG_FEW_SETS)
-    size_one_expected = _first_crossing(log_expected, LOG_ONE_SET)
-    size_many_expected = _first_crossing(log_expected, LOG_MANY_SETS)
+    few_expected = _size_at_level(log_expected, LOG_FEW_SETS)
+    one_expected = _size_at_level(log_expected, LOG_ONE_SET)
+    many_expected = _size_at_level(log_expected, LOG_MANY_SETS)
 
-    shift = typical_asymptotic - first_moment_asymptotic
-    typical = size_one_expected + shift
+    shift = typical_in_limit - one_expected_in_limit
+    typical = one_expected + shift
     allowance = ALLOWANCE * typical
     return noise.make_chance_size(
-        low=max(0.0, size_few_expected + shift - allowance),
+        low=max(0.0, few_expected + shift - allowance),
         typical=typical,
-        high=size_many_expected + shift + allowance,
-        asymptotic=typical_asymptotic,
-        first_moment_size=size_one_expected,
+        high=many_expected + shift + allowance,
+        asymptotic=typical_in_limit,
+        first_moment_size=one_expected,
     )
 
 
 @dataclass(frozen=True)
-class _Noise:
+class _NoiseTable:
     """The shape of a table of pure noise, whose labels are independent of its features.
 
     Attributes
@@ -269,14 +274,14 @@ class _Noise:
         error_rate = min(self.errors / self.n_samples, MAX_ERROR_RATE)
         return Ensemble.checked(balance, 0.0, error_rate)
 
-    def typical_asymptotic(self) -> float:
+    def typical_size_in_limit(self) -> float:
         """N·ρ_VS(α), the typical size of the smallest separating set in the limit N → ∞."""
         ensemble = self.ensemble
         density = density_at(self.load, balance=ensemble.balance, errors=ensemble.error_rate)
         return self.n_features * density.rho
 
-    def first_moment_asymptotic(self) -> float | None:
-        """N·ρ_union(α), the size at which one separating set is expected in the limit N → ∞.
+    def size_with_one_set_in_limit(self) -> float | None:
+        """N·ρ_union(α), the size of which one separating set is expected in the limit N → ∞.
 
         None if the equations of the theory could not be solved.
         """
@@ -352,37 +357,43 @@ class _Noise:
         )
 
 
-def _first_crossing(log_expected: Sequence[float], level: float) -> float:
-    """The size at which values first reach a level, by linear interpolation between whole sizes.
+def _size_at_level(log_expected: Sequence[float], level: float) -> float:
+    """The size of which a given number of separating sets is expected, between whole sizes.
+
+    The size is found by linear interpolation of the logarithm of the expected number of sets. It is
+    the first such size if the logarithm does not rise throughout.
 
     Parameters
     ----------
-    log_expected : one value for each of the sizes 1, 2, …; at least one.
-    level : the value to be reached.
+    log_expected : ln of the expected number of separating sets of the sizes 1, 2, …; at least one.
+    level : ln of the expected number of sets at the size sought.
 
     Returns
     -------
-    The largest size if no value reaches the level. If the first value is above the level, the size
-    is extrapolated below 1 and may be negative; texts round it up to 1.
+    The largest size if no size reaches the level. If already size 1 is above the level, the size is
+    extrapolated below 1 and may be negative; texts round it up to 1.
     """
     indices_at_level = [i for i, value in enumerate(log_expected) if value >= level]
     if not indices_at_level:
-        return float(len(log_expected))
+        largest_size = len(log_expected)
+        return float(largest_size)
     index = indices_at_level[0]
-    size = index + 1  # the first whole size that reaches the level
+    whole_size = index + 1  # the first whole size that reaches the level
     if len(log_expected) == 1:  # a single value has no slope
-        return float(size)
+        return float(whole_size)
 
-    # Go back from `size` to the level along the line through two neighbouring values.
+    # The slope of the line through two neighbouring sizes.
     if index > 0:
         slope = log_expected[index] - log_expected[index - 1]
     else:
-        # There is no smaller size: use the slope to the next one.
+        # There is no smaller size than 1: extrapolate the line through the sizes 1 and 2.
         slope = log_expected[1] - log_expected[0]
-    if slope <= 0:  # possible only for the slope to the next size: the line never meets the level
-        return float(size)
+    if slope <= 0:  # possible only at size 1: this line does not fall to the level below size 1
+        return float(whole_size)
+
+    # Go back along this line from the whole size to the level.
     excess = log_expected[index] - level
-    return size - excess / slope
+    return whole_size - excess / slope
 
 
 def if_converged(compute: Callable[[], Computed]) -> Computed | None:

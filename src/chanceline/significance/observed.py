@@ -62,7 +62,11 @@ def fit_observed(plan: Plan, path: ObservedPath) -> ObservedFit:
       feature. It is left out if features were named beforehand, or if stage 1 convinces.
 
     Each stage has a part of the test's significance level (in `plan.spending`). It convinces if its
-    p-value is at most this part.
+    p-value is at most this part. Without convincing proofs the labels are shuffled later.
+
+    Stage 1 is computed twice, before and after a longer search for rules. Its p-value need not pay
+    for the second look, because the bound covers all sets of features at once: it is valid for any
+    set, however many were tried.
 
     Parameters
     ----------
@@ -77,24 +81,23 @@ def fit_observed(plan: Plan, path: ObservedPath) -> ObservedFit:
     if features_are_named or plan.spending.stage1_convinces(fit.stage1):
         return fit
 
-    # Stage 2 is used only if it has a part of the level. Begin with the best single feature.
+    # The best single feature, if stage 2 has a part of the level.
     bound_of_feature = None
     feature_convinces = False
-    uses_stage2 = plan.spending.stage2_level > 0
-    if uses_stage2:
+    has_stage2 = plan.spending.stage2_level > 0
+    if has_stage2:
         bound_of_feature = best_feature(plan, path)
         feature_convinces = one_feature_convinces(plan, bound_of_feature)
 
-    # For every number of features, search a rule with few errors. The result shows these rules in
-    # any case. If the single feature convinces, the verdict is settled, so that a quick search,
-    # which does not swap features, is enough.
-    verdict_is_open = not feature_convinces
-    rules += searched_rules(plan, searched_table, path.errors, with_swaps=verdict_is_open)
+    # A rule with few errors for every number of features. The result shows these rules in any case.
+    # If the single feature convinces, the verdict is settled, so that a quick search, which does
+    # not swap features, is enough.
+    needs_thorough_search = not feature_convinces
+    rules += searched_rules(plan, searched_table, path.errors, with_swaps=needs_thorough_search)
 
-    # Stage 1 again, as the search may have found a smaller set. The p-value need not pay for the
-    # second look, because the bound covers all sets at once.
+    # Stage 1 again with the new rules, as one of them may be on a smaller set; then stage 2.
     fit = fit_with_stage1(plan, rules)
-    if bound_of_feature is None:
+    if bound_of_feature is None:  # there is no stage 2
         return fit
     return with_stage2(plan, fit, bound_of_feature)
 
@@ -153,35 +156,39 @@ def best_feature(plan: Plan, path: ObservedPath) -> FeatureBound:
     """Find the single feature that is most related to the labels, and bound its p-value.
 
     The bound is on the p-value of the feature's values or ranks. It is adjusted for the choice of
-    the feature among all features.
+    the feature among all features of the table, whether they are candidates here or not.
 
     Parameters
     ----------
     plan : of the test.
-    path : its columns are the candidates.
+    path : its columns are the candidates (in a very wide table only the best of them).
 
     Returns
     -------
     The bound. Its `feature` is a column of X, and `name` the feature's name.
     """
     design = plan.design
-    candidates = columns_for_bound(plan, path.columns)
+    candidates = columns_for_bound(plan, path.columns)  # (samples, candidates), and columns of X
     # Labels belong to units: groups of samples that share their label, or single samples. The value
     # of a group is the sum of its samples' values.
     if design.has_groups:
         values_of_units = block_sums(candidates.values, block_of_row=design.unit_of_sample)
     else:
         values_of_units = candidates.values  # (units, candidates)
-    bound = feature_bound(
+
+    bound_among_candidates = feature_bound(
         values_of_units,
         design.unit_labels,
         design.block_of_unit,
-        among=plan.bounds.n_features,
+        among=plan.bounds.n_features,  # the number of features that could have been chosen
     )
-    # So far `bound.feature` is a position among the candidates: turn it into a column of X.
-    column_of_X = int(candidates.features[bound.feature])
+
+    # The bound names the best feature by its position among the candidates. The caller needs its
+    # column of X.
+    position_in_candidates = bound_among_candidates.feature
+    column_of_X = int(candidates.column_of_X[position_in_candidates])
     name = plan.data.feature_names[column_of_X]
-    return replace(bound, feature=column_of_X, name=name)
+    return replace(bound_among_candidates, feature=column_of_X, name=name)
 
 
 class BoundCandidates(NamedTuple):
@@ -190,11 +197,11 @@ class BoundCandidates(NamedTuple):
     Attributes
     ----------
     values : (samples, columns) columns that are clipped, centred and of length 1.
-    features : (columns,) the indices of these columns in X.
+    column_of_X : (columns,) the indices of these columns in X.
     """
 
     values: Floats
-    features: Ints
+    column_of_X: Ints
 
 
 def columns_for_bound(plan: Plan, columns: ForwardColumns) -> BoundCandidates:

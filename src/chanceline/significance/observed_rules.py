@@ -195,29 +195,31 @@ def path_rules(plan: Plan, path: ObservedPath) -> tuple[Rule, ...]:
 def searched_rules(
     plan: Plan, searched_table: SearchedTable, path_errors: Ints, *, with_swaps: bool
 ) -> tuple[Rule, ...]:
-    """The rules with the fewest errors that a search finds on 1, 2, … features.
+    """Search the rules with the fewest errors on 1, 2, … features, one for each number of features.
 
-    There are as many as the forward stepwise path has steps.
+    The search adds feature after feature. It may also swap a feature of a set for another one,
+    which lowers the errors but takes long. Swaps are tried only if the caller asks for them, and if
+    the bound (a p-value that does without shuffled labels) might convince with fewer errors than
+    those of the path.
 
     Parameters
     ----------
     plan : of the test.
     searched_table : the columns in which rules are searched.
-    path_errors : (steps,) errors of the path's rules on K = 1, 2, … features.
-    with_swaps : whether the search may swap features of a set for other features, which takes
-        longer than only adding features. It swaps only if a better rule could make the bound
-        convince.
+    path_errors : (steps,) errors of the rules on 1, 2, … features that forward stepwise least
+        squares finds, the path. The search goes up to as many features.
+    with_swaps : whether the caller asks for swaps.
     """
     settings = plan.settings
-    # How many swaps the search may try; with none, it only adds features.
-    if not with_swaps or not swaps_may_convince(plan, path_errors):
+    swaps_are_tried = with_swaps and swaps_may_convince(plan, path_errors)
+    if not swaps_are_tried:
         max_swaps = 0
     elif settings.budget is None:
         max_swaps = FRONT_BUDGET
     else:
         max_swaps = min(settings.budget, FRONT_BUDGET)
 
-    # The front: the best rule found on each number of features.
+    # The search returns a front: the best rule found for each number of features from 0.
     front = search_front(
         searched_table.X,
         plan.data.y,
@@ -226,9 +228,9 @@ def searched_rules(
         budget=max_swaps,
         seed=settings.seed,
     )
-    # The front begins with 0 features: leave this point out. Its rules count columns of
-    # `searched_table.X`; `rule_of_table` turns these into columns of the whole table.
     points_with_features = front.points[1:]
+    # These rules count the columns of `searched_table.X`. `rule_of_table` turns these into columns
+    # of the whole table.
     return tuple(searched_table.rule_of_table(point.rule) for point in points_with_features)
 
 

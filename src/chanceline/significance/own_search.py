@@ -126,40 +126,43 @@ class SearchProcedure:
         ----------
         X : (samples, features)
         y : (samples,) labels ±1.
-        method : name of a search method. Methods that are not in `FORGIVING` search a set without
-            errors even if errors are allowed.
+        method : name of a search method. Only some methods can search a rule with errors
+            (`FORGIVING`). Any other one searches a rule without errors, even if errors are allowed.
         """
-        allowed_errors = self.errors if method in FORGIVING else 0
+        method_can_allow_errors = method in FORGIVING
+        errors_in_search = self.errors if method_can_allow_errors else 0
 
         # The rows on which the search runs. Of two equal rows with opposite labels, any rule has
         # one wrong. A search without errors would fail on such rows, so that they are left out.
-        if allowed_errors == 0:
-            rows = consistent_rows(X, y)
+        if errors_in_search == 0:
+            searched_rows = consistent_rows(X, y)
         else:
-            rows = np.arange(len(y))
-        labels = y[rows]
-        if self.intercept and np.all(labels == labels[0]):
-            # These rows have one class: a threshold is enough.
+            searched_rows = np.arange(len(y))
+        searched_y = y[searched_rows]
+        threshold_is_enough = self.intercept and np.all(searched_y == searched_y[0])  # one class
+        if threshold_is_enough:
             no_features = np.zeros(0, dtype=np.int64)
             return constant_rule(X, y, no_features)
-        has_all_rows = len(rows) == len(y)
-        searched_X = X if has_all_rows else X[rows]  # `X[rows]` would copy the whole table
+        has_all_rows = len(searched_rows) == len(y)
+        searched_X = X if has_all_rows else X[searched_rows]  # indexing would copy the whole table
 
-        # Only the method "auto" has the option `wanted`.
-        options: dict[str, Any] = {}
+        # `wanted` is the largest number of features that would be of use: the search spends less
+        # time on larger sets. Only the method "auto" has this option.
+        options_of_method: dict[str, Any] = {}
         if method == "auto":
-            options["wanted"] = self.wanted
+            options_of_method["wanted"] = self.wanted
         solution = search_features(
             searched_X,
-            labels,
+            searched_y,
             method=method,
             budget=self.budget,
             seed=self.seed,
             intercept=self.intercept,
-            errors=allowed_errors,
+            errors=errors_in_search,
             target=self.target,
-            **options,
+            **options_of_method,
         )
+        # All rows again, also those that were left out of the search.
         return make_rule(X, y, solution.support, solution.weights, solution.bias)
 
     def _selected_features(self, X: Floats, y: Floats) -> Ints:
@@ -264,6 +267,10 @@ def shuffle_search(
 ) -> PermutationReading:
     """The permutation p-value of a search, which is repeated on every shuffle of the labels.
 
+    A draw is a shuffle of the labels. It counts as "as good" if the statistic of the set found for
+    it is no larger than that of the observed labels. Drawing may end early, when a fixed number of
+    draws (`shuffles.stop_after`) was as good; the p-value accounts for this (`read_draws`).
+
     Parameters
     ----------
     statistic : T(X, y), which runs the search and returns the statistic of the set found, small
@@ -273,32 +280,31 @@ def shuffle_search(
     observed : T of the observed labels.
     shuffles : the number of draws, the seed, and how the draws are run.
     """
-    # Draw labels until enough draws did as well as the observed labels, or all draws are made. They
-    # have the numbers 1, 2, …, because number 0 stands for the observed labels. `stopped_by` says
-    # what ended drawing before it was done (as an interrupt or the time limit); None if nothing.
-    draw_numbers = range(1, shuffles.n_shuffles + 1)
+    # Draw labels, in parallel. Draws are numbered from 1, as number 0 stands for the observed
+    # labels. `collect` calls `_drawn_statistic(draw_number, *common)` for each draw, and then
+    # `is_enough` with its result, which ends drawing when enough draws were as good.
     good_draws = _GoodDrawCounter(observed.rank, shuffles.stop_after)
     drawn_statistics, stopped_by = shuffles.runner.collect(
         _drawn_statistic,
-        draw_numbers,
+        range(1, shuffles.n_shuffles + 1),
         common=(statistic, X, design, shuffles.seed),
         is_enough=good_draws.count_draw,
     )
 
-    # The p-value from the number of draws that did as well.
+    # The p-value, from the number of draws that were as good.
     is_as_good = [good_draws.is_as_good(drawn) for drawn in drawn_statistics]
     draws = Draws(
         observed=observed,
         drawn=drawn_statistics,
         as_good=np.array(is_as_good, dtype=bool),
         requested=shuffles.n_shuffles,
-        stopped_by=stopped_by,
+        stopped_by=stopped_by,  # an interrupt, the time limit, …; None if nothing cut it short
     )
-    reading = read_draws(draws, stop_after=shuffles.stop_after, max_errors=shuffles.max_errors)
+    permutation = read_draws(draws, stop_after=shuffles.stop_after, max_errors=shuffles.max_errors)
 
     # The p-value means nothing if the search does not look at the labels.
     is_void = ignores_labels(observed, drawn_statistics, n_features=X.shape[1])
-    return replace(reading, statistic=StatisticKind.SEARCH, void=is_void)
+    return replace(permutation, statistic=StatisticKind.SEARCH, void=is_void)
 
 
 def ignores_labels(

@@ -57,6 +57,8 @@ def follow_paths(
 ) -> ForwardPaths:
     """Find how well the features fit the labels, for many labellings at once, in four ways.
 
+    A labelling is the observed labels, or shuffled ones. The arrays returned have a row for each.
+
     * The forward path is stepwise least squares: every step adds the feature that explains most of
       the residuals.
     * The best pair of features takes the place of the path's first two features, where the pair
@@ -67,14 +69,15 @@ def follow_paths(
     Parameters
     ----------
     columns : the columns of the table, centred and of length 1.
-    labels : (labellings, samples) ±1; the observed labels, or shuffled ones.
+    labels : (labellings, samples) ±1.
     n_steps : number of features at the end of the path.
     with_errors : whether to count the errors of every fit, which takes longest in long tables.
     """
     target = _make_target(columns, labels)  # the labels, centred as the columns are
 
-    # The gain of a column is what it would explain of the residuals. Spread and pairs come first,
-    # because the steps of the path change the gains in place (`state` holds them, too).
+    # Spread and best pairs are computed from the gains at the start: how much of the labels each
+    # column would explain alone. This must come before the first step of the path, because `state`
+    # keeps the same object `gains`, and every step changes it.
     gains = columns.start_gains(target.coordinates, n_steps)
     spread = _spread(gains, target)
     best_pairs = gains.best_pairs(target.squared_length, target.scale)
@@ -88,13 +91,15 @@ def follow_paths(
     errors = np.zeros((n_rows_of_errors, n_steps), dtype=np.int64)
     chosen = np.full((n_labellings, n_steps), NO_FEATURE, dtype=np.int64)
     for step in range(n_steps):
-        # This updates `state.residual`, from which the losses and errors of the step follow.
-        best_columns, is_taken = state.take_next_column()  # (labellings,) each
+        # Of every labelling, its best column and whether this was taken. The step replaces
+        # `state.residual`, which the losses and errors are computed from.
+        best_columns, is_taken = state.take_next_column()
+        residual = state.residual
         taken_columns = best_columns[is_taken]
         chosen[is_taken, step] = columns.feature_of_column[taken_columns]
-        losses[:, step] = target.loss(state.residual)
+        losses[:, step] = target.loss(residual)
         if with_errors:
-            fit = target.fit(columns, state.residual)
+            fit = target.fit(columns, residual)
             errors[:, step] = fewest_threshold_errors(fit, labels, columns.intercept)
 
     no_pairs = np.full((n_labellings, 2), NO_FEATURE, dtype=np.int64)
@@ -115,34 +120,40 @@ def follow_paths(
 def _with_better_pairs(
     paths: ForwardPaths, best_pairs: BestPairs, columns: ForwardColumns, target: _Target
 ) -> ForwardPaths:
-    """Replace the first two features of a path by the best pair, where the pair explains more.
+    """Where the best pair of features explains more than the first two of a path, take the pair.
 
-    A copy of the paths is returned. Where the pair explains more, the copy has the features, the
-    loss and the errors of the pair at K = 2.
+    There is one path and one best pair for each labelling (the observed or shuffled labels). A copy
+    of the paths is returned. In labellings with a better pair it has the features of the pair in
+    `pair`, and the loss and the errors of the pair at two features. `chosen` and the other numbers
+    of features stay those of the path.
 
     Parameters
     ----------
-    paths : paths of at least two steps, without pairs so far.
+    paths : paths of at least two steps, without pairs so far. `paths.errors` has no rows if errors
+        were not counted; then none are counted here.
     best_pairs : the best pair of every labelling, and its loss.
     columns : the columns of the table.
     target : the labels.
     """
-    second_step = 1  # the column of `losses` and `errors` for K = 2 features
+    second_step = 1  # the column of `losses` and `errors` for two features
     loss_of_two_steps = paths.losses[:, second_step]
-    improved = best_pairs.better_than(loss_of_two_steps)  # indices of labellings
-    pair_columns = best_pairs.members[improved]  # (improved, 2)
+    # The rows (labellings) in which the pair explains more.
+    rows = best_pairs.better_than(loss_of_two_steps)
+    columns_of_pairs = best_pairs.members[rows]  # (rows, 2)
 
     pair = paths.pair.copy()
-    pair[improved] = columns.feature_of_column[pair_columns]
+    pair[rows] = columns.feature_of_column[columns_of_pairs]
+
     losses = paths.losses.copy()
     # Rounding may make the loss of a perfect fit slightly negative.
-    losses[improved, second_step] = np.maximum(best_pairs.loss[improved], 0.0)
+    losses[rows, second_step] = np.maximum(best_pairs.loss[rows], 0.0)
+
     errors = paths.errors.copy()
     errors_were_counted = len(errors) > 0
     if errors_were_counted:
-        fit = _fit_pairs(columns, target, improved, pair_columns)
-        labels = target.labels[improved]
-        errors[improved, second_step] = fewest_threshold_errors(fit, labels, columns.intercept)
+        fit = _fit_pairs(columns, target, rows, columns_of_pairs)
+        labels = target.labels[rows]
+        errors[rows, second_step] = fewest_threshold_errors(fit, labels, columns.intercept)
     return replace(paths, pair=pair, losses=losses, errors=errors)
 
 
@@ -230,23 +241,28 @@ class _PathState:
     n_taken: int = 0
 
     def take_next_column(self) -> tuple[Ints, Bools]:
-        """For every labelling, add to the model the column that explains most of the residual.
+        """One step of the path of every labelling: take the column that explains most.
 
         This changes the state in place. The column's part outside the span of the columns taken
-        before becomes a new direction, along which the residual is projected out.
+        before becomes a new direction of length 1. It is projected out of the residual (what the
+        columns taken leave of the labels) and of the gains (how much each column would explain).
+
+        If the best column of a labelling lies within the span, its path has ended. The step is
+        counted all the same, as all labellings take their steps together, but the direction of this
+        labelling is zero. So its residual and its gains stay as they are, in this step and in all
+        later ones.
 
         Returns
         -------
-        (labellings,) the index of the best column, and (labellings,) whether it was taken. It is
-        not taken if it lies within the span: its direction is then zero, and the path stays as it
-        is.
+        (labellings,) the index of the best column, and (labellings,) whether it was taken: false
+        where the path has ended.
         """
-        # The gain of a column is the reduction of the squared residual.
-        best = self.gains.best_columns()
+        best_columns = self.gains.best_columns()
 
         # The part of each best column outside the directions taken before, scaled to length 1.
-        coordinates = self.columns.coordinates_at(best).T.astype(float)  # (labellings, coordinates)
-        direction, is_taken = orthogonal_part(coordinates, self.directions[:, : self.n_taken])
+        coordinates = self.columns.coordinates_at(best_columns).T  # (labellings, coordinates)
+        directions_before = self.directions[:, : self.n_taken]
+        direction, is_taken = orthogonal_part(coordinates.astype(float), directions_before)
 
         # Project the new direction out of the residual, (labellings, coordinates).
         products = np.einsum("ij,ij->i", direction, self.residual)  # (labellings,)
@@ -257,7 +273,7 @@ class _PathState:
         self.directions[:, self.n_taken] = direction
         self.gains.take_out(direction, coefficient)
         self.n_taken += 1
-        return best, is_taken
+        return best_columns, is_taken
 
 
 def _state_before_first_step(
@@ -315,24 +331,26 @@ def _ridge_fits(ridges: RidgeRegressions, target: _Target) -> Floats:
     return (n_samples - 1) * fitted / (target.scale[:, None] * ridges.n_parameters)
 
 
-def _fit_pairs(columns: ForwardColumns, target: _Target, rows: Ints, members: Ints) -> Floats:
+def _fit_pairs(
+    columns: ForwardColumns, target: _Target, labellings: Ints, columns_of_pairs: Ints
+) -> Floats:
     """The labels of some labellings as least squares on their pairs fits them.
 
     Parameters
     ----------
     columns : of the table.
     target : the labels.
-    rows : the labellings.
-    members : (rows, 2) columns of each labelling's pair.
+    labellings : (rows,) indices of the labellings.
+    columns_of_pairs : (rows, 2) the columns of each labelling's pair.
 
     Returns
     -------
     (rows, samples)
     """
-    fit = np.empty((len(rows), target.labels.shape[1]))
-    for k, row in enumerate(rows):
-        predictors = columns.columns_at(members[k])
-        centred = target.centred[row]
+    fit = np.empty((len(labellings), target.labels.shape[1]))
+    for row, labelling in enumerate(labellings):
+        predictors = columns.columns_at(columns_of_pairs[row])
+        centred = target.centred[labelling]
         weights = np.linalg.lstsq(predictors, centred, rcond=None)[0]
-        fit[k] = target.labels[row] - (centred - predictors @ weights)
+        fit[row] = target.labels[labelling] - (centred - predictors @ weights)
     return fit

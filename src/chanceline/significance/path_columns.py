@@ -262,6 +262,15 @@ def make_path_columns(
     Columns are clipped at outliers, centred and scaled to length 1. With them come a list of highly
     correlated pairs, and ridge regressions on all columns.
 
+    The result has the columns in up to three forms:
+
+    * `normalized`, with one entry for each sample;
+    * in coordinates of a `frame`, an orthonormal basis of the columns' span. There are fewer of
+      them than samples. Only a table with many more samples than columns has a frame; in any other
+      table the coordinates are `normalized` itself.
+    * `single`, the coordinates in single precision, in which columns are compared. A small table,
+      or one in single precision altogether, does not have this copy.
+
     Parameters
     ----------
     X : (samples, features) finite numbers.
@@ -270,30 +279,33 @@ def make_path_columns(
     features : columns of X to use, by default all distinct ones.
     max_columns_for_pairs : with more columns there are no pairs, and single precision is used.
     """
+    # The columns of X, normalised. A column that blocks and covariates explain altogether is
+    # constant up to rounding then, and is dropped.
     if features is None:
         features = distinct_columns(X, intercept)
     has_pairs = len(features) <= max_columns_for_pairs
     dtype = float if has_pairs else np.float32
     normalized, varies = _normalized_columns(X, features, design, intercept, dtype)
-
     block_of_sample = blocks_to_centre_within(design, intercept)
     require_some_variation(varies, block_of_sample)
     if not varies.all():
-        # Drop columns that blocks and covariates explain altogether.
         features = features[varies]
         normalized = np.ascontiguousarray(normalized[:, varies])
 
-    # In a table with many more samples than columns, paths work with the columns' coordinates in an
-    # orthonormal basis of their span (the frame): there are fewer coordinates than samples.
+    # Their coordinates.
     frame = _make_frame(normalized)
     coordinates = normalized if frame is None else frame.coordinates
+
+    # Pairs only need products of columns, which are the same for `normalized` and coordinates.
+    # Ridge regressions fit labels in coordinates.
     pairs = correlated_pairs(normalized) if has_pairs else no_pairs()
+    ridges = make_ridge_regressions(coordinates)
     return PathColumns(
         feature_of_column=features,
         normalized=normalized,
         intercept=intercept,
         pairs=pairs,
-        ridges=make_ridge_regressions(coordinates),
+        ridges=ridges,
         block_of_sample=block_of_sample,
         covariate_basis=design.covariate_basis,
         frame=frame,
