@@ -79,12 +79,12 @@ def set_lines(result: SetTests) -> list[str]:
     features in which the evidence lies, with their correlations.
     """
     shown_sets = result.sets[:MAX_ROWS]
-    name_width = max(len(_short_name(reading.name)) for reading in shown_sets)
+    name_width = max(len(_short_name(tested_set.name)) for tested_set in shown_sets)
     heading = f"  {'set':<{name_width}}  {'adjusted p':<10}  {'p':<8}  {'features':<9}  carried by"
-    level = result.settings.level
+    level = result.settings.level  # features are shown for sets with p at most this
     lines = [heading]
-    for reading in shown_sets:
-        lines.append(_set_line(reading, name_width, level))
+    for tested_set in shown_sets:
+        lines.append(_set_line(tested_set, name_width, level))
     n_hidden = len(result.sets) - len(shown_sets)
     if n_hidden > 0:
         lines.append(f"  and {plural(n_hidden, 'more set')} with larger p-values")

@@ -102,8 +102,8 @@ def _permute_scores(
 ) -> ScoreShuffles:
     """Draw permutations of the scores, the q numbers that stand for the outcome of a sample.
 
-    For example, the outcome of one column of numbers has q = 1. What is permuted are the scores
-    after adjustment for blocks and covariates, as q orthonormal columns.
+    (q = 1 if the outcome is a number.) The permuted scores are those adjusted for blocks and
+    covariates, as q orthonormal columns.
 
     Parameters
     ----------
