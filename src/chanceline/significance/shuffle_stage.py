@@ -137,12 +137,12 @@ def shuffle_labels(
     else:
         results = repeat_path_on_shuffled_labels(plan, path, runner)
 
-    # If labels were drawn from a model of the covariates, the p-value is valid only if the model is
-    # right. The number stays the same, but the words in `kind` must say so.
-    model_of_labels = plan.design.adjustment
-    if model_of_labels is None or results.permutation is None:
+    # If labels were drawn from a model of the covariates, the p-value is valid if the model holds.
+    # The number stays the same, but `kind` must state this condition in words.
+    covariate_adjustment = plan.design.adjustment
+    if covariate_adjustment is None or results.permutation is None:
         return results
-    kind = kind_of_pvalue(model_of_labels)
+    kind = kind_of_pvalue(covariate_adjustment)
     return replace(results, permutation=replace(results.permutation, kind=kind))
 
 

@@ -258,30 +258,30 @@ class GainsByTiles:
         self._kept = KeptStates(uuid4().hex)
 
         # A first pass over all tiles: what each of them tells before the first step. This must come
-        # last, because `_map` uses the attributes above.
-        self._first_pass: list[FirstPass] = list(self._map(first_pass_of_tile))
+        # last, because `_map_tiles` uses the attributes above.
+        self._first_pass: list[FirstPass] = list(self._map_tiles(first_pass_of_tile))
 
     def best_pairs(self, squared_length: Floats, scale: Floats) -> None:
         """None: too many columns for a list of pairs."""
 
     def mean_squares(self) -> Floats:
-        """Means of squared products of columns with the labels: over all columns, and the largest.
+        """The mean squared product of columns with the labels: over all and over the best.
 
         There is a mean for each of `SPREAD_SHARES`: 1 stands for all columns, 0.1 for the tenth of
-        the columns with the largest squares. For each labelling these are other columns.
+        the columns with the largest squares, which can be other columns for each labelling.
 
         Returns
         -------
         (labellings, shares)
         """
-        # Of all columns: the first pass over the tiles told the sums. It also told a histogram of
-        # the squares, in which every labelling has one square for each column.
+        # All columns. In the first pass each tile returned the sum of its squares, and a histogram
+        # of them, in which every labelling has one square for each column.
         sums_of_tiles = [tile.sum_of_squares for tile in self._first_pass]  # (labellings,) each
         histogram = np.sum([tile.bin_counts for tile in self._first_pass], axis=0)
         n_columns = int(histogram[0].sum())
         mean_over_all = sum(sums_of_tiles) / n_columns
 
-        # Of the columns with the largest squares, for each smaller share.
+        # The columns with the largest squares, for each smaller share.
         smaller_shares = SPREAD_SHARES[1:]
         n_in_shares = [columns_in_share(share, n_columns) for share in smaller_shares]
         sums_of_shares = self._sums_of_largest_squares(histogram, n_in_shares)
@@ -291,12 +291,13 @@ class GainsByTiles:
         return np.column_stack(means)
 
     def _sums_of_largest_squares(self, histogram: Ints, n_in_shares: list[int]) -> list[Floats]:
-        """For each labelling, the sums of its largest squared products, for some numbers of these.
+        """For each labelling, the sum of the n largest squared products, for several numbers n.
 
-        The squares are in tiles, in several processes: no process has all of them to sort. But the
-        histogram tells the bin in which the n-th largest square lies. All squares of higher bins
-        are among the n largest: of these a tile sends the sum. Of this lowest bin only some are: so
-        a tile sends the squares one by one, and they are sorted here.
+        The squares are in tiles, in several processes, and no process has all of them to sort. But
+        the histogram tells the bin in which the n-th largest square lies, the lowest bin of the n
+        largest. All squares in higher bins are among the n largest: each tile sends their sum. In
+        the lowest bin only some are: each tile sends these squares one by one, and they are sorted
+        here.
 
         Parameters
         ----------
@@ -310,21 +311,22 @@ class GainsByTiles:
         ends_of_shares = [end_of_share(histogram, n_in_share) for n_in_share in n_in_shares]
         lowest_bins = np.array([end.lowest_bin for end in ends_of_shares])  # (shares, labellings)
 
-        # A pass over all tiles, each of which returns an item for each share. If the paths have a
-        # single step, it is the last pass, after which tiles need not keep their products.
+        # A pass over all tiles, each of which returns a list with an item for each share. If the
+        # paths have a single step, it is the last pass: then tiles need not keep their products.
         is_last_pass = self._n_steps == 1
-        shares_of_tiles = list(self._map(largest_squares, lowest_bins, is_last=is_last_pass))
+        lists_of_tiles = list(self._map_tiles(largest_squares, lowest_bins, is_last=is_last_pass))
 
+        # Regroup by share: what all tiles returned for it.
         sums = []
         for share_number, end in enumerate(ends_of_shares):
-            squares_of_tiles = [shares[share_number] for shares in shares_of_tiles]
+            squares_of_tiles = [tile_list[share_number] for tile_list in lists_of_tiles]
             sums.append(sum_of_share(squares_of_tiles, end))
         return sums
 
     def best_columns(self) -> Ints:
         if self._steps_done:
             is_last = len(self._steps_done) == self._n_steps - 1
-            maxima: Iterator[RowMaxima] = self._map(best_of_tile, is_last=is_last)
+            maxima: Iterator[RowMaxima] = self._map_tiles(best_of_tile, is_last=is_last)
         else:
             maxima = (tile.best for tile in self._first_pass)
         best, _ = largest_of_maxima(maxima, n_rows=self._n_labellings)
@@ -334,7 +336,7 @@ class GainsByTiles:
         step = (direction.astype(np.float32), coefficient.astype(np.float32))
         self._steps_done.append(self._table.place(step))
 
-    def _map(
+    def _map_tiles(
         self, function: Callable[..., Any], *common: Any, is_last: bool = False
     ) -> Iterator[Any]:
         """What a function of a tile and the paths so far gives for each tile, in their order.

@@ -118,9 +118,9 @@ class NoiseSets:
     def log_expected(self, size: int) -> float:
         """ln of the expected number of pairs of a set of this size and a split within e flips."""
         log_sets = float(log_binomial(self.n_features, size))
-        return log_sets + self._log_expected_separated(size)
+        return log_sets + self._log_expected_separated_labellings(size)
 
-    def _log_expected_separated(self, size: int) -> float:
+    def _log_expected_separated_labellings(self, size: int) -> float:
         """ln of the expected number of labellings near the observed one that one set separates.
 
         A set of features separates a labelling if a linear rule on them makes no errors on it. A
@@ -217,9 +217,9 @@ class NoiseSets:
         """
         if self.intercept:
             probability = one_feature_probability(self.n_samples, self.positives, self.errors)
-            return self._log_expected_separated(1) - math.log(probability)
+            return self._log_expected_separated_labellings(1) - math.log(probability)
         probability = fair_coin_probability(self.n_samples, self.errors)
-        return self._log_expected_separated(2) - math.log(probability)
+        return self._log_expected_separated_labellings(2) - math.log(probability)
 
 
 @lru_cache(maxsize=10_000)

@@ -123,7 +123,7 @@ def decide(grounds: Grounds) -> ReasonedVerdict:
     evidence_sentence = evidence_in_words(grounds)
     p_reaches_level = grounds.convinces
     if p_reaches_level:
-        reason = evidence_sentence + whose_pvalue(grounds)
+        reason = evidence_sentence + owner_of_pvalue_sentence(grounds)
         return ReasonedVerdict(Verdict.STRUCTURE, reason)
 
     # The shuffles could not decide: cannot tell.
@@ -176,7 +176,7 @@ def _spread_in_words(spread: SpreadReading) -> str:
     return f"{observed}, shuffled labels {median:.2f} ({low:.2f}–{high:.2f})"
 
 
-def whose_pvalue(grounds: Grounds) -> str:
+def owner_of_pvalue_sentence(grounds: Grounds) -> str:
     """Say what the p-value of the test belongs to, if it is not that of the features named.
 
     The result is a sentence, or empty if there is nothing to say. There are two p-values: that of

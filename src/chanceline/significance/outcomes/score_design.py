@@ -316,18 +316,18 @@ def _read_covariates(
 def _strata(
     block_of_unit: Ints,
     categories: Sequence[Category],
-    columns_of_units: Mapping[str, NDArray[Any]],
+    values_of_units: Mapping[str, NDArray[Any]],
 ) -> Ints:
     """(units,) numbers 0, 1, …, the same for units of one block and of equal levels throughout."""
     block_and_levels = [block_of_unit]
     for category in categories:
-        block_and_levels.append(category.codes(columns_of_units[category.name]))
+        block_and_levels.append(category.codes(values_of_units[category.name]))
     strata = np.unique(np.column_stack(block_and_levels), axis=0, return_inverse=True)[1]
     return strata.reshape(-1).astype(np.int64)
 
 
 def _regression_terms(
-    outcome: Outcome, encoder: CovariateEncoder, columns_of_units: Mapping[str, NDArray[Any]]
+    outcome: Outcome, encoder: CovariateEncoder, values_of_units: Mapping[str, NDArray[Any]]
 ) -> Floats | None:
     """Covariates as columns of numbers for a regression, (units, terms); None without covariates.
 
@@ -338,7 +338,7 @@ def _regression_terms(
     ----------
     outcome : the outcome to be permuted.
     encoder : the covariates to use, and how each becomes columns of numbers.
-    columns_of_units : by the name of a covariate, its values (units,).
+    values_of_units : by the name of a covariate, its values (units,).
     """
     if not encoder.covariates:
         return None
@@ -349,8 +349,8 @@ def _regression_terms(
             f"{outcome.noun} do not have; cut it into few categories of at least "
             f"{MIN_MEAN_BLOCK_SIZE} rows each, within which rows are exchanged."
         )
-    n_units = len(next(iter(columns_of_units.values())))
-    return encoder.transform(columns_of_units, n_units)
+    n_units = len(next(iter(values_of_units.values())))
+    return encoder.transform(values_of_units, n_units)
 
 
 def _residual_scores(unit_scores: Floats, block_of_unit: Ints, unit_terms: Floats | None) -> Floats:
