@@ -18,7 +18,7 @@ from chanceline.significance.config import TestSettings
 from chanceline.significance.observed_path import columns_for_path
 from chanceline.significance.outliers import clip_outliers
 from chanceline.significance.plan import make_plan
-from chanceline.significance.shuffle_stage import first_batch
+from chanceline.significance.shuffle_stage import follow_first_batch
 from chanceline.significance.span_of_set import span_of_set
 from chanceline.significance.stages import Stage
 from chanceline.tables.array_input import dataset_of_arrays
@@ -189,7 +189,7 @@ def test_noise_is_seldom_added():
     for seed in range(200):
         X, y = shifted_table([seed, 6], 40, 30, [1.5])
         plan = plan_of(X, y, permutations=99)
-        path, losses = first_batch(plan)
+        path, losses = follow_first_batch(plan)
         shuffled = f_statistic(1 - losses.losses.path[1:, 0], 39)
         null = AdditionNull(shuffled, n_columns=30, n_dimensions=39)
         best_of_rest = span_of_set(plan, path.columns, np.array([0])).next_column(path.columns)

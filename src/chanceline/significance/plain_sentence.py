@@ -73,7 +73,7 @@ class PlainFacts:
 
 
 def standing_of_rule(rule: RuleToUse | None) -> RuleStanding:
-    """How a rule for new samples did in cross-validation: the first of six cases that applies.
+    """Grade a rule for new samples by its cross-validation: the first of six cases that applies.
 
     Parameters
     ----------
@@ -81,17 +81,19 @@ def standing_of_rule(rule: RuleToUse | None) -> RuleStanding:
     """
     if rule is None:
         return RuleStanding.NOT_MADE
-    if rule.expected_error is None:
-        # There were too few samples to cross-validate.
+    cross_validated = rule.expected_error  # None if there were too few samples
+    if cross_validated is None:
         return RuleStanding.NOT_MEASURED
     if not rule.features:
         return RuleStanding.WITHOUT_FEATURES
-    if rule.expected_error.better_than_majority:
-        # The rule makes clearly fewer errors than naming the larger class always.
+
+    # Fewer errors than the rule that always names the larger class.
+    errs_clearly_less = cross_validated.better_than_majority
+    if errs_clearly_less:
         return RuleStanding.ERRS_LESS
-    auc_is_above_half = rule.expected_error.knows_something  # its whole confidence interval
-    if auc_is_above_half:
-        # The rule ranks samples better than guessing.
+    # The whole confidence interval of the AUC is above one half.
+    ranks_better_than_guessing = cross_validated.knows_something
+    if ranks_better_than_guessing:
         return RuleStanding.RANKS_BETTER
     return RuleStanding.NO_BETTER
 

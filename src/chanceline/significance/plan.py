@@ -168,23 +168,31 @@ def _make_bounds(
     settings : the errors that were allowed beforehand, whether the named features were
         preregistered, and the number of candidate features, if the table is only a part of these.
     """
-    # The number of errors fixed beforehand: the one that the user allowed. By default it is 0 for a
-    # search, and None for named features, whose errors are counted after looking.
+    # The number of errors fixed beforehand; None if errors are counted after looking. If the user
+    # fixed none, it is 0 for a search, which looks for a set without errors, and None for named
+    # features.
+    features_are_searched = named_features is None
     declared_errors = settings.errors
-    if declared_errors is None and named_features is None:
+    if declared_errors is None and features_are_searched:
         declared_errors = 0
+
+    # The number of features fixed beforehand; None if any number could have been chosen.
     n_preregistered = None
     if named_features is not None and settings.preregistered:
         n_preregistered = len(named_features)
+
+    # The number of features to choose from: as the user says, else the distinct columns.
+    n_candidates = settings.candidates or n_distinct
+    # The bound counts labellings, which must be equally likely. It says nothing if labels are drawn
+    # from a model of the covariates.
+    labels_come_from_model = design.covariate_model is not None
     return UnionBound(
         sizes=design.sizes,
-        n_features=settings.candidates or n_distinct,
+        n_features=n_candidates,
         intercept=settings.intercept,
         errors=declared_errors,
         preregistered=n_preregistered,
-        # The bound says nothing if labels are drawn from a model of the covariates: it counts
-        # labellings, and these must be equally likely.
-        uninformative=design.covariate_model is not None,
+        uninformative=labels_come_from_model,
     )
 
 

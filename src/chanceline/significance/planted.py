@@ -183,23 +183,27 @@ def planted_plan(  # noqa: PLR0913
     seed: int = 0,
     progress: Progress | None = None,
 ) -> PlantedPlan:
-    """How many samples it takes until the true features beat unrelated sets, and all other sets.
+    """How many samples a study needs to find the true features, by theory and by simulation.
 
-    Labels follow a rule on M of N features. The first number is the number of samples from which
-    on, in half of all tables, no unrelated set (one without a true feature) does as well as the
-    true features; it comes from theory. The second is that for any other set; it is simulated.
+    Labels follow a rule on M of N features, the true ones. There are two answers, each for half of
+    all tables:
+
+    * From how many samples on does no unrelated set, one without any true feature, do as well as
+      the true features? This comes from theory.
+    * From how many samples on does no other set at all do as well? Then the true set is alone. This
+      is simulated.
 
     Parameters
     ----------
     n_features, n_selected
         N, and the number M of true features, up to 12.
     noise
-        Share of the labels that are wrong, below 0.4. Up to 0.2 the first number is right to about
-        four per cent (`benchmarks/planted.py`).
+        Share of the labels that are wrong, below 0.4. Up to 0.2 the theory is right to about four
+        per cent (`benchmarks/planted.py`).
     intercept
         Whether rules have a free threshold.
     tables
-        Number of tables simulated for the second number; 0 to leave that out.
+        Number of tables to simulate for the second answer; 0 to leave it out.
     seed
         Seed of the simulations.
     progress
@@ -209,20 +213,22 @@ def planted_plan(  # noqa: PLR0913
     tables = whole_number(tables, "the number of tables to simulate")
     seed = whole_number(seed, "the seed")
 
-    # The first number: the true features beat all unrelated sets.
-    first_number = samples_to_beat_unrelated(rule, seed)
-    # The second number: they beat all other sets, and are alone.
-    second_number = None
+    # Samples until no unrelated set does as well, by theory.
+    beats_unrelated = samples_to_beat_unrelated(rule, seed)
+
+    # Samples until no other set does as well, by simulation. It begins near the number of the
+    # theory times a ratio that is typical.
+    samples_until_alone = None
     standard_error = None
     if tables > 0:
-        guess = ALONE_RATIO * first_number.samples
-        simulated = samples_to_beat_all(rule, guess, tables, seed=seed, progress=progress)
-        second_number = simulated.samples
-        standard_error = simulated.error
+        first_guess = ALONE_RATIO * beats_unrelated.samples
+        beats_all = samples_to_beat_all(rule, first_guess, tables, seed=seed, progress=progress)
+        samples_until_alone = beats_all.samples
+        standard_error = beats_all.error
     return PlantedPlan(
-        no_unrelated=first_number.samples,
-        errors=first_number.errors,
-        alone=second_number,
+        no_unrelated=beats_unrelated.samples,
+        errors=beats_unrelated.errors,
+        alone=samples_until_alone,
         alone_error=standard_error,
         n_tables=tables,
         n_features=rule.n_features,
@@ -353,54 +359,59 @@ def probability_of_no_unrelated(rule: PlantedRule, n_samples: int, seed: int = 0
     n_samples : number of samples.
     seed : seed of the simulated tables from which p(e) is taken.
     """
-    # Draws from p(e), one for each simulated table: (tables,).
-    errors = draw_true_errors(rule, n_samples, seed)
+    # The errors e of the true features in simulated tables, (tables,): draws from p(e).
+    errors_of_table = draw_true_errors(rule, n_samples, seed)
+    fewest_errors = errors_of_table.min()
+    most_errors = errors_of_table.max()
 
-    # ln Λ takes long: compute it on a grid of few numbers of errors, to be interpolated.
-    error_grid = np.linspace(errors.min(), errors.max(), ERRORS_TRIED).round().astype(int)
-    error_grid = np.unique(error_grid)
-    log_sets = _log_unrelated_sets(rule, n_samples, error_grid)  # ln Λ, (grid, class sizes)
+    # ln Λ takes long to compute: do so for a few of these numbers of errors, and interpolate.
+    grid_points = np.linspace(fewest_errors, most_errors, ERRORS_TRIED).round().astype(int)
+    error_grid = np.unique(grid_points)
+    log_n_sets = _log_unrelated_sets(rule, n_samples, error_grid)  # ln Λ, (grid, class sizes)
 
-    # For each class size, the mean of exp(−Λ) over the tables.
+    # For each class size: the mean of exp(−Λ) over the tables, which is Σ_e p(e) exp(−Λ(e)).
     probabilities = []
-    for log_sets_on_grid in log_sets.T:
-        log_sets_of_table = np.interp(errors, error_grid, log_sets_on_grid)  # (tables,)
-        probability_of_none = np.exp(-np.exp(log_sets_of_table))
+    for log_n_sets_on_grid in log_n_sets.T:
+        log_n_sets_of_table = np.interp(errors_of_table, error_grid, log_n_sets_on_grid)
+        n_sets_of_table = np.exp(log_n_sets_of_table)  # Λ, (tables,)
+        probability_of_none = np.exp(-n_sets_of_table)
         probabilities.append(np.mean(probability_of_none))
     return float(np.mean(probabilities))
 
 
 def _log_unrelated_sets(rule: PlantedRule, n_samples: int, error_grid: Ints) -> Floats:
-    """ln of the typical number of unrelated sets that make at most so many errors.
+    """ln Λ(e): Λ is the typical number of unrelated sets of features that make at most e errors.
 
-    The number depends on the size of the positive class, too, which is binomial: some of its
-    quantiles stand for all class sizes.
+    An unrelated set has as many features as the true set, but none of the true features. The number
+    depends on the size of the positive class, too. This size is binomial, and some quantiles of its
+    distribution stand for all class sizes.
 
     Parameters
     ----------
-    rule : the rule that labels follow. Unrelated sets have as many features as the true set.
+    rule : the rule that labels follow.
     n_samples : number of samples.
-    error_grid : (grid,) numbers of errors.
+    error_grid : (grid,) the numbers of errors e.
 
     Returns
     -------
     (grid, class sizes), limited to ±`LARGEST_LOG_NUMBER`.
     """
-    class_sizes = binom.ppf(CLASS_SIZE_QUANTILES, n_samples, 0.5)
-    positives = np.clip(class_sizes, 1, n_samples - 1).astype(int).tolist()
-    rows_of_grid = []
+    quantiles = binom.ppf(CLASS_SIZE_QUANTILES, n_samples, 0.5)
+    positive_class_sizes = np.clip(quantiles, 1, n_samples - 1).astype(int).tolist()
+    n_unrelated_features = rule.n_features - rule.n_true
+    log_n_sets = []  # for each number of errors, a list over the class sizes
     for n_errors in error_grid:
-        row = log_typical_sets(
+        log_n_sets_of_class_sizes = log_typical_sets(
             n_samples,
-            n_features=rule.n_features - rule.n_true,  # those that are not true
+            n_features=n_unrelated_features,
             n_selected=rule.n_true,
-            positives=positives,
+            positives=positive_class_sizes,
             errors=int(n_errors),
             intercept=rule.intercept,
         )
-        rows_of_grid.append(row)
+        log_n_sets.append(log_n_sets_of_class_sizes)
     # Interpolation needs finite numbers. Beyond the limits they make no difference to exp(−Λ).
-    return np.clip(rows_of_grid, -LARGEST_LOG_NUMBER, LARGEST_LOG_NUMBER)
+    return np.clip(log_n_sets, -LARGEST_LOG_NUMBER, LARGEST_LOG_NUMBER)
 
 
 def draw_true_errors(rule: PlantedRule, n_samples: int, seed: int = 0) -> Ints:

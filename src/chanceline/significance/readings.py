@@ -193,10 +193,10 @@ class Draws:
 def read_draws(
     draws: Draws, *, stop_after: int | None = None, max_errors: int = 0
 ) -> PermutationReading:
-    """The Monte Carlo p-value of shuffled labels, with its interval and the draws it rests on.
+    """Estimate the Monte Carlo p-value from shuffled labels, with its confidence interval.
 
-    An exceedance is a draw (a shuffled labelling) that did as well as the observed labels, or
-    better. Draws after the `stop_after`-th exceedance do not count.
+    A draw is a shuffled labelling. An exceedance is a draw that did as well as the observed labels,
+    or better. Draws after the `stop_after`-th exceedance do not count.
 
     Parameters
     ----------
@@ -206,28 +206,35 @@ def read_draws(
     max_errors : the errors with which a set of features still counts as separating. A draw whose
         set makes more errors has the entry None in `null_sizes`, the set sizes of all draws.
     """
-    # How many draws count, and the estimate. It differs if the number of draws was random because
-    # drawing stopped at an exceedance.
-    exceedances = np.flatnonzero(draws.as_good)  # their positions among the draws
-    if stop_after is not None and len(exceedances) >= stop_after:
-        done = int(exceedances[stop_after - 1]) + 1
-        stopped_early = done < draws.requested
-        estimate = _estimate_from_stop(n_exceedances=stop_after, n_draws=done)
+    # How many draws count, and the estimate. The formula is another one if the number of draws is
+    # random, because drawing ended at an exceedance.
+    positions_of_exceedances = np.flatnonzero(draws.as_good)  # among the draws: 0, 1, …
+    n_exceedances = len(positions_of_exceedances)
+    if stop_after is not None and n_exceedances >= stop_after:
+        last_position = int(positions_of_exceedances[stop_after - 1])
+        n_draws = last_position + 1
+        stopped_early = n_draws < draws.requested
+        estimate = _estimate_from_stop(n_exceedances=stop_after, n_draws=n_draws)
     else:
-        done = len(draws.as_good)
+        n_draws = len(draws.as_good)
         stopped_early = False
-        estimate = _estimate_from_all(n_exceedances=len(exceedances), n_draws=done)
+        estimate = _estimate_from_all(n_exceedances=n_exceedances, n_draws=n_draws)
+
+    # The sizes of the sets found in the draws: None for a set that makes too many errors. They may
+    # be known for the first draws only.
+    statistics_of_draws = draws.drawn[:n_draws]
+    set_sizes = tuple(_set_size(statistic, max_errors) for statistic in statistics_of_draws)
     return PermutationReading(
         pvalue=estimate.pvalue,
         interval=(estimate.low, estimate.high),
         floor=1 / (1 + draws.requested),  # the smallest p-value that could come out
         observed=draws.observed,
         exceedances=estimate.n_exceedances,
-        done=done,
+        done=n_draws,
         requested=draws.requested,
         stopped_early=stopped_early,
         interrupted=draws.stopped_by is not None,
-        null_sizes=tuple(_set_size(value, max_errors) for value in draws.drawn[:done]),
+        null_sizes=set_sizes,
         stopped_by=draws.stopped_by,
     )
 

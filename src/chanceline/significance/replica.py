@@ -74,11 +74,12 @@ class ReplicaReading(Result):
 def replica_reading(
     n_samples: int, n_features: int, n_selected: int, positives: int, intercept: bool
 ) -> ReplicaReading:
-    """Compare the load of a table, α = samples per feature, with two capacities of noise.
+    """Compare a table with what theory says about pure noise: features and random labels.
 
-    A capacity is the largest load at which a set of `n_selected` features separates random labels:
-    a set taken at random (`alpha_typical`), or the best of all such sets (`alpha_chosen`). Both
-    depend only on the density ρ, the share of the features that are selected.
+    The load α is the number of samples per feature. A set of `n_selected` features can separate
+    random labels only up to a largest load, its capacity. There are two: that of a set taken at
+    random (`alpha_typical`), and that of the best of all such sets (`alpha_chosen`). Both depend
+    only on the density ρ, the share of the features that are in the set.
 
     Parameters
     ----------
@@ -93,24 +94,25 @@ def replica_reading(
     alpha_typical = 2 * rho
     alpha_chosen = _capacity_of_best_set(rho)  # None if the theory could not be solved
 
-    # How many features separate random labels in a table of this shape: for a finite table, and
-    # (below) in the limit of many features. None if the equations were not solved.
-    noise = if_converged(
+    # The other way round: how many features separate random labels in a table of this shape. The
+    # function gives two numbers, for a finite table and (`asymptotic`) for the limit of many
+    # features; None if the equations were not solved.
+    size_for_noise = if_converged(
         lambda: chance_size(n_samples, n_features, positives=positives, intercept=intercept)
     )
-    # The limit is infinite if not even all features separate random labels.
-    size_in_limit = None
-    if noise is not None and math.isfinite(noise.asymptotic):
-        size_in_limit = noise.asymptotic
+    # The number in the limit is infinite if not even all features separate random labels.
+    asymptotic_size = None
+    if size_for_noise is not None and math.isfinite(size_for_noise.asymptotic):
+        asymptotic_size = size_for_noise.asymptotic
 
     return ReplicaReading(
         alpha=alpha,
         rho=rho,
         alpha_typical=alpha_typical,
         alpha_chosen=alpha_chosen,
-        chance_size=size_in_limit,
+        chance_size=asymptotic_size,
         position=_position(alpha, alpha_typical, alpha_chosen),
-        noise=noise,
+        noise=size_for_noise,
     )
 
 

@@ -315,22 +315,25 @@ class SeparationTest(Result):
         """The URL fragment `#N=…&P=…` that opens the explorer at the separating set.
 
         The explorer is the interactive page that `chanceline explore` writes; the fragment goes
-        after its address. It is empty if there is no set, or if the explorer's bound would convince
-        although that of this test does not.
+        after its address, and fills in the page's fields. It is empty if there is no set, or if the
+        explorer's bound would convince although that of this test does not.
         """
-        if self.separating.n_selected == 0:
+        separating = self.separating
+        if separating.n_selected == 0:
             return ""
-        bound = self.separating.bound
-        # The explorer allows at most `n_samples − 1` errors, where `n_samples` counts groups if
-        # samples are grouped: a rule can make more errors than that.
-        errors = min(self.separating.errors, bound.n_samples - 1)
+
+        # The bound is on independent units: samples, or groups of samples with one label. The
+        # explorer allows fewer errors than units; a rule can make more, as it errs on samples.
+        bound = separating.bound
+        n_units = bound.n_samples
+        errors = min(separating.errors, n_units - 1)
         if self._explorer_overstates(errors):
             return ""
         parameters = {
             "N": bound.n_features,
-            "P": bound.n_samples,
+            "P": n_units,
             "M": bound.n_selected,
-            "positives": bound.positives or "",
+            "positives": bound.positives or "",  # no number: not fixed by the null hypothesis
             "errors": errors,
             "level": self.settings.level,
             "null": bound.null,
@@ -436,22 +439,26 @@ class SeparationTest(Result):
 
     @property
     def plain_sentence(self) -> str:
-        """The result in one sentence, for a reader who knows no statistics."""
+        """The result in one sentence, for a reader who knows no statistics.
+
+        The sentence is written from a few facts, which are collected here.
+        """
         # With fewer units than samples, units are groups of samples.
         n_groups = self.n_units if self.n_units < self.n_samples else None
-        return plain_sentence(
-            PlainFacts(
-                verdict=self.verdict,
-                n_samples=self.n_samples,
-                n_groups=n_groups,
-                classes=self.class_names,
-                n_named=self.n_named,
-                covariates=self.covariates,
-                standing=standing_of_rule(self.rule),
-                expected=expected_of_100(self.rule),
-                has_warnings=bool(self.checks()),
-            )
+        facts = PlainFacts(
+            verdict=self.verdict,
+            n_samples=self.n_samples,
+            n_groups=n_groups,
+            classes=self.class_names,
+            n_named=self.n_named,  # features that the user named, None if all were asked about
+            covariates=self.covariates,
+            # The rule for new samples: how well it did in cross-validation, as one of six grades,
+            # and how many of 100 new samples it is expected to classify correctly.
+            standing=standing_of_rule(self.rule),
+            expected=expected_of_100(self.rule),
+            has_warnings=bool(self.checks()),
         )
+        return plain_sentence(facts)
 
     def story(self) -> tuple[str, ...]:
         """The verdict and what it rests on, what to expect of the rule to use, what separates.

@@ -30,7 +30,7 @@ from chanceline.significance.rule_to_use import usable_rule
 from chanceline.significance.separating import rule_to_show
 from chanceline.significance.shuffle_stage import (
     ShuffleResults,
-    first_batch,
+    follow_first_batch,
     shuffle_labels,
     shuffles_are_needed,
 )
@@ -121,9 +121,12 @@ def separation_test(  # noqa: PLR0913
         when workers died again and again: what the shuffles done so far say, with
         `permutation.interrupted` (or `interrupted`) set.
     """
-    # The arguments can describe a table in several ways (arrays, a file with names of columns, a
-    # table that was read): bring them to one form.
+    # The arguments can describe a table in several ways: as arrays, as a file or DataFrame with
+    # names of columns, or as a table that was read before. `TestArguments` holds the arguments as
+    # they are, and `table_from_arguments` makes a table of them. It also says which of `changes`
+    # are settings of the test; others can be options for reading the table.
     given_roles = {"blocks": blocks, "groups": groups, "pairs": pairs, "adjust": adjust}
+    declared_roles = {role: values for role, values in given_roles.items() if values is not None}
     arguments = TestArguments(
         X=X,
         y=y,
@@ -131,7 +134,7 @@ def separation_test(  # noqa: PLR0913
         time=time,
         event=event,
         asked_kind=outcome,
-        roles={role: values for role, values in given_roles.items() if values is not None},
+        roles=declared_roles,
         independent=independent,
         positive=positive,
         feature_names=feature_names,
@@ -207,10 +210,11 @@ def run_test(plan: Plan, progress: Progress | None = None) -> SeparationTest:
 
 
 def run_stages(plan: Plan, progress: Progress | None = None) -> SeparationTest:
-    """Run the stages of the p-value, make the rule for new samples, and decide the verdict.
+    """Run a test: compute the p-value, make the rule for new samples, and decide the verdict.
 
-    If Ctrl-C, lack of memory or lost workers end a later step, the result still has everything that
-    the steps before it gave.
+    Each step may be ended early: by Ctrl-C (then `interrupted` is set in the result), or because
+    memory or worker processes are lost (then `unfinished` tells which). The result still has
+    everything that the steps before gave.
 
     Parameters
     ----------
@@ -231,7 +235,7 @@ def run_stages(plan: Plan, progress: Progress | None = None) -> SeparationTest:
         except KeyboardInterrupt:
             interrupted = True
         except LATE_FAILURES as error:
-            # Memory or workers ran out: the result goes without a rule, and a finding tells why.
+            # Memory or workers were lost: the result goes without a rule, and a finding tells why.
             unfinished = cause_of(error)
             plan = replace(plan, findings=(*plan.findings, missing_rule_finding(unfinished)))
 
@@ -239,15 +243,25 @@ def run_stages(plan: Plan, progress: Progress | None = None) -> SeparationTest:
     result = conclude(plan, results, rule, interrupted=interrupted)
     result = replace(result, unfinished=unfinished)
 
-    # If there is structure, add how often random halves of the samples select the features named.
+    # If there is structure, see how stable the choice of the features is.
     if rule is None or result.verdict is not Verdict.STRUCTURE:
         return result
+    return _with_selection_in_halves(plan, result)
+
+
+def _with_selection_in_halves(plan: Plan, result: SeparationTest) -> SeparationTest:
+    """Add to the named features how often random halves of the samples select them.
+
+    If Ctrl-C, lack of memory or lost workers end this step, the result goes without these numbers,
+    and says what ended it.
+    """
     try:
-        return replace(result, named=with_halves(plan, result.evidence, result.named))
+        named_features = with_halves(plan, result.evidence, result.named)
     except KeyboardInterrupt:
         return replace(result, interrupted=True)
-    except LATE_FAILURES as error:
+    except LATE_FAILURES as error:  # memory or workers were lost
         return replace(result, unfinished=cause_of(error))
+    return replace(result, named=named_features)
 
 
 def run_pvalue_stages(plan: Plan, progress: Progress | None = None) -> StageResults:
@@ -262,7 +276,7 @@ def run_pvalue_stages(plan: Plan, progress: Progress | None = None) -> StageResu
     """
     # The stepwise path of the observed labels. It comes with a first batch of shuffles, which are
     # made in any case.
-    path, first_losses = first_batch(plan)
+    path, first_losses = follow_first_batch(plan)
 
     # The proofs, from rules that fit the observed labels.
     observed = fit_observed(plan, path)

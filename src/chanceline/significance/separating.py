@@ -164,29 +164,37 @@ def separating_set(plan: Plan, shown: ShownRule) -> Separating:
 
 
 def compare_with_noise_theory(plan: Plan, rule: Rule) -> ReplicaReading | None:
-    """Compare a set with theory: does the best set of this size separate pure noise, too?
+    """Compare a separating set with theory: would the best set of its size also separate noise?
 
-    The theory is for samples per feature (load) and share of selected features (density), and for
-    sets that separate independent samples and were chosen after looking at the labels. None if the
-    set is of another kind.
+    Noise means random labels on a table of the same shape. The theory is for sets of features that
+    make no errors, on independent samples, and were chosen after looking at the labels.
 
     Parameters
     ----------
     plan : the table and the design of the test.
     rule : the rule on the set.
+
+    Returns
+    -------
+    What theory says; None if the theory is not for sets like this one.
     """
-    if not rule.separates or rule.n_selected == 0 or plan.settings.preregistered:
+    if not rule.separates or rule.n_selected == 0:
+        return None
+    features_were_fixed_beforehand = plan.settings.preregistered
+    if features_were_fixed_beforehand:
         return None
     if plan.design.has_groups:
         # Rows of a group are not independent: neither the number of rows nor the number of groups
         # is the number of independent samples.
         return None
+
+    # The number of features to choose from. `plan.bounds` counts equal columns once, and so may
+    # count fewer than the set has, because the user may have named several equal columns.
+    n_features = max(plan.bounds.n_features, rule.n_selected)
     sizes = plan.design.sizes
     return replica_reading(
-        n_samples=sizes.n_units,
-        # `n_features` of the bound counts equal columns once, but the user may have named several
-        # of them: at least the selected features are counted.
-        n_features=max(plan.bounds.n_features, rule.n_selected),
+        n_samples=sizes.n_units,  # without groups, units are samples
+        n_features=n_features,
         n_selected=rule.n_selected,
         positives=sizes.positives,
         intercept=plan.settings.intercept,

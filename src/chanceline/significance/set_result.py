@@ -187,16 +187,17 @@ class SetTests(Result):
         positive one. `spread` says whether there are more such features than are listed.
         """
         rows = []
-        for reading in self.sets:
+        for tested_set in self.sets:
+            carriers = [str(carrier) for carrier in tested_set.carriers]  # `TP53 (+0.61)`
             row = {
-                "set": reading.name,
-                "p": reading.pvalue,
-                "adjusted_p": reading.adjusted_pvalue,
-                "features": reading.n_features,
-                "found": reading.n_found,
-                "named": reading.n_named,
-                "spread": reading.spread,
-                "carriers": ", ".join(map(str, reading.carriers)),
+                "set": tested_set.name,
+                "p": tested_set.pvalue,
+                "adjusted_p": tested_set.adjusted_pvalue,
+                "features": tested_set.n_features,
+                "found": tested_set.n_found,
+                "named": tested_set.n_named,
+                "spread": tested_set.spread,
+                "carriers": ", ".join(carriers),
             }
             rows.append(row)
         return pd.DataFrame(rows)

@@ -140,7 +140,7 @@ class SetStatistics(NamedTuple):
 
 
 def set_statistics(columns_of_set: Ints, shuffles: SetShuffles) -> SetStatistics:
-    """Compare the observed outcome with shuffled ones on the columns of one set of features.
+    """Compare the observed outcome with shuffled outcomes on the columns of one set of features.
 
     A labelling is the observed outcome or a shuffle of it.
 
@@ -151,22 +151,27 @@ def set_statistics(columns_of_set: Ints, shuffles: SetShuffles) -> SetStatistics
 
     Returns
     -------
-    For the set's p-value the place of every labelling in this set (1 for the best); for the
-    comparison of sets the evidence of every labelling; and the features that carry the set, those
-    in which the evidence lies.
+    places : (labellings,) how many labellings go with the set as well or better, 1 for the best.
+        The place of the observed labelling gives the set's p-value.
+    evidence : (labellings,) how improbable the fit of a labelling is by chance, in logarithms. It
+        serves to compare sets.
+    carriers : the features of the set in which the evidence lies.
     """
-    # The losses of every labelling by least squares on the set: with 1, 2, … features, with all,
-    # and with the best of them.
+    # Losses of least squares on the columns of the set, small where they fit a labelling well.
+    # There are three families of losses, (labellings, columns) each: with 1, 2, … features, with
+    # all features, and with the best of them. A labelling is fitted in one of several batches.
     columns = make_path_columns(shuffles.X, shuffles.design, shuffles.intercept, columns_of_set)
     batches = _follow_all(columns, shuffles)
     losses = join_labellings([batch.member_losses for batch in batches])
 
-    # Within the set: the place of the observed labelling gives the p-value.
-    places = _places(combine_losses(losses).totals)
+    # One statistic for each labelling from all its losses, larger for a better fit; and its place.
+    combined_statistics = combine_losses(losses).totals  # (labellings,)
+    places = _places(combined_statistics)
 
-    # Between sets, places would often be tied at 1. So compare how improbable such small losses are
-    # by chance, in logarithms.
+    # Places can't compare sets: the observed labelling would often have place 1 in several. So see
+    # how improbable such small losses are by chance, in each family and column.
     log_probabilities = log_tails_of_losses(losses)
+    evidence = log_evidence(log_probabilities)
 
     # The features that carry the set, by the losses of the observed labelling.
     carriers = _find_carriers(
@@ -175,7 +180,7 @@ def set_statistics(columns_of_set: Ints, shuffles: SetShuffles) -> SetStatistics
         first_batch=batches[0],
         log_probabilities=_of_observed(log_probabilities),
     )
-    return SetStatistics(places=places, evidence=log_evidence(log_probabilities), carriers=carriers)
+    return SetStatistics(places=places, evidence=evidence, carriers=carriers)
 
 
 def _follow_all(columns: PathColumns, shuffles: SetShuffles) -> list[FollowedPaths]:
@@ -211,46 +216,41 @@ def _find_carriers(
     first_batch: FollowedPaths,
     log_probabilities: MemberArrays,
 ) -> Carriers:
-    """Find the features in which the evidence of a set lies: as few as possible.
+    """Find the few features of a set that explain the outcome nearly as well as the set can.
 
-    The set has losses with 1, 2, … features on the stepwise path, with the best hundredth and tenth
-    of its features, and with all of them. A group of features carries the set if its loss is nearly
-    as improbable by chance as the most improbable of these losses. The first group in this order
-    that does is taken.
+    They are said to carry the set. Candidates are, in this order: the features of the stepwise path
+    after 1, 2, … steps; the best hundredth and the best tenth of the features; and all features.
+    Each has a loss in the observed outcome, and a probability that chance gives so small a loss.
+    The first candidate whose probability is nearly as small as the smallest of all is taken.
 
     Parameters
     ----------
     columns : the columns of the set.
     correlations : (columns,) of each column with the observed outcome.
     first_batch : the paths of the first labellings; row 0 is the observed outcome.
-    log_probabilities : ln of the probability, by chance, of losses as small as the observed ones:
-        arrays for the path, for all features, and for the best features.
+    log_probabilities : ln of these probabilities, in three arrays: `path` with an entry for each
+        number of steps, `best_features` for each of `SHARES_OF_BEST`, and `all_features`.
     """
-    # The sizes of the path, and the shares of best features, that are improbable enough: at most
-    # `NEARLY_AS_PROBABLE` times as probable as the most improbable loss.
-    smallest_log_p = min(log_p_of_losses.min() for log_p_of_losses in log_probabilities)
+    # Accepted are probabilities up to `NEARLY_AS_PROBABLE` times the smallest in any array.
+    smallest_log_p = min(array.min() for array in log_probabilities)
     largest_accepted_log_p = smallest_log_p + log(NEARLY_AS_PROBABLE)
-    sizes_on_path = 1 + np.arange(len(log_probabilities.path))
-    is_accepted_size = log_probabilities.path <= largest_accepted_log_p
-    accepted_sizes = sizes_on_path[is_accepted_size]
+    is_accepted_size = log_probabilities.path <= largest_accepted_log_p  # 1, 2, … features
     is_accepted_share = log_probabilities.best_features <= largest_accepted_log_p
-    accepted_shares = np.array(SHARES_OF_BEST)[is_accepted_share]
 
-    # The carrying columns, the strongest correlation first. Columns are numbered within the set.
+    # The columns of the features that carry the set, the strongest correlation first. These are
+    # numbers within the set: `columns.feature_of_column` gives the numbers in the table.
     strongest_first = np.argsort(-np.abs(correlations), kind="stable")
-    if len(accepted_sizes) > 0:
-        # The features of the shortest accepted path; `support` has their numbers in the table.
-        support = first_batch.support(OBSERVED_LABELLING, int(accepted_sizes.min()))
-        features_strongest_first = columns.feature_of_column[strongest_first]
-        is_in_support = np.isin(features_strongest_first, support)
-        carrying_columns = strongest_first[is_in_support]
-    elif len(accepted_shares) > 0:
-        # The best features, in the smallest accepted share.
-        n_carrying = columns_in_share(float(accepted_shares.min()), len(correlations))
+    if is_accepted_size.any():
+        smallest_size = 1 + int(np.argmax(is_accepted_size))  # `argmax`: the first True
+        features_in_table = first_batch.support(OBSERVED_LABELLING, smallest_size)
+        is_on_path = np.isin(columns.feature_of_column[strongest_first], features_in_table)
+        carrying_columns = strongest_first[is_on_path]
+    elif is_accepted_share.any():
+        smallest_share = float(np.array(SHARES_OF_BEST)[is_accepted_share].min())
+        n_carrying = columns_in_share(smallest_share, len(correlations))
         carrying_columns = strongest_first[:n_carrying]
     else:
-        # All features.
-        carrying_columns = strongest_first
+        carrying_columns = strongest_first  # all features
 
     # Of many features only the first are named; the evidence is then said to be spread.
     named_columns = carrying_columns[:MAX_CARRIERS]

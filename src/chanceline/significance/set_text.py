@@ -79,12 +79,12 @@ def set_lines(result: SetTests) -> list[str]:
     features in which the evidence lies, with their correlations.
     """
     shown_sets = result.sets[:MAX_ROWS]
-    name_width = max(len(_short_name(reading.name)) for reading in shown_sets)
+    name_width = max(len(_short_name(tested_set.name)) for tested_set in shown_sets)
     heading = f"  {'set':<{name_width}}  {'adjusted p':<10}  {'p':<8}  {'features':<9}  carried by"
-    level = result.settings.level
+    level = result.settings.level  # features are shown for sets with p at most this
     lines = [heading]
-    for reading in shown_sets:
-        lines.append(_set_line(reading, name_width, level))
+    for tested_set in shown_sets:
+        lines.append(_set_line(tested_set, name_width, level))
     n_hidden = len(result.sets) - len(shown_sets)
     if n_hidden > 0:
         lines.append(f"  and {plural(n_hidden, 'more set')} with larger p-values")
@@ -100,26 +100,26 @@ def carriers_legend(result: SetTests) -> str:
     )
 
 
-def _set_line(reading: SetReading, name_width: int, level: float) -> str:
+def _set_line(tested_set: SetReading, name_width: int, level: float) -> str:
     """The line of one set in the table of sets.
 
     Parameters
     ----------
-    reading : the p-values of the set, and the features in which its evidence lies.
+    tested_set : the p-values of the set, and the features in which its evidence lies.
     name_width : width of the column of names.
     level : the p-value that convinces.
     """
     # `15`, or `12 of 15` if the table has only 12 of the features.
-    features = str(reading.n_found)
-    if reading.missing:
-        features = f"{reading.n_found} of {reading.n_named}"
-    numbers = f"{reading.adjusted_pvalue:<10.2g}  {reading.pvalue:<8.2g}  {features:<9}"
-    first_columns = f"  {_short_name(reading.name):<{name_width}}  {numbers}"
+    features = str(tested_set.n_found)
+    if tested_set.missing:
+        features = f"{tested_set.n_found} of {tested_set.n_named}"
+    numbers = f"{tested_set.adjusted_pvalue:<10.2g}  {tested_set.pvalue:<8.2g}  {features:<9}"
+    first_columns = f"  {_short_name(tested_set.name):<{name_width}}  {numbers}"
 
     # The last column names as many features as fit into the line: try fewer and fewer, down to one,
     # which stays even if the line is too long.
     for n_carriers in range(MAX_CARRIERS_SHOWN, 0, -1):
-        line = f"{first_columns}  {carriers_in_words(reading, level, n_carriers)}"
+        line = f"{first_columns}  {carriers_in_words(tested_set, level, n_carriers)}"
         if len(line) <= SETS_TEXT_WIDTH:
             break
     return line.rstrip()

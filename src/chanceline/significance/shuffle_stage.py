@@ -72,7 +72,7 @@ def repeats_own_search(plan: Plan) -> bool:
     return plan.settings.search is not None and not plan.settings.preregistered
 
 
-def first_batch(plan: Plan) -> tuple[ObservedPath, ShuffledLosses]:
+def follow_first_batch(plan: Plan) -> tuple[ObservedPath, ShuffledLosses]:
     """Fit the first batch of labellings by stepwise least squares: observed labels, some shuffles.
 
     This is done before it is known whether the p-value needs shuffles. If it does not, the batch
@@ -81,20 +81,24 @@ def first_batch(plan: Plan) -> tuple[ObservedPath, ShuffledLosses]:
 
     Returns
     -------
-    The path of the observed labels, and the losses of all labellings of the batch.
+    The path of the observed labels, and the losses of all labellings of the batch. (A path is the
+    features taken, step by step; its losses are the shares of the labels' squares left by each
+    step.)
     """
     columns = columns_for_path(plan)
     n_shuffles = 0
     if not repeats_own_search(plan):
         n_shuffles = min(BATCH_SIZE - 1, plan.settings.permutations or 0)
-    first_losses, first_paths = shuffle_paths(
+    losses_of_batch, paths_of_batch = shuffle_paths(
         columns,
         plan.design,
         ShufflePlan(n_shuffles, plan.settings.seed),
         n_steps=path_length(plan, columns),
     )
-    # `ObservedPath` keeps the whole batch, and reads its row 0, the observed labels.
-    return ObservedPath(columns, first_paths), first_losses
+    # `ObservedPath` keeps the paths of the whole batch, so that they need not be followed again if
+    # more shuffles are made. What it says about the observed labels is read from row 0.
+    observed_path = ObservedPath(columns, first_batch=paths_of_batch)
+    return observed_path, losses_of_batch
 
 
 def shuffles_are_needed(plan: Plan, observed: ObservedFit) -> bool:
@@ -114,14 +118,15 @@ def shuffle_labels(
 ) -> ShuffleResults:
     """Run the shuffles, and give the p-value that follows from them.
 
-    On shuffled labels either stepwise least squares is repeated (the path), or the user's own
-    search function.
+    Either the user's own search function is repeated on shuffled labels, or stepwise least squares
+    (the path). Only the path has losses, the shares of the labels' squares left by each step.
 
     Parameters
     ----------
     plan : the table, and how its labels are shuffled.
-    path : the path of the observed labels, with the first batch of shuffles.
-    first_losses : the losses of that batch. The user's own search has no losses to add.
+    path : the path of the observed labels, with those of the first batch of shuffles.
+    first_losses : the losses of the first batch. They go into the result of the user's own search,
+        which has none; repeating the path gives losses of all shuffles instead.
     progress : called with (shuffles done, shuffles at most).
     """
     settings = plan.settings
@@ -132,14 +137,13 @@ def shuffle_labels(
     else:
         results = repeat_path_on_shuffled_labels(plan, path, runner)
 
-    adjustment = plan.design.adjustment
-    if adjustment is None or results.permutation is None:
+    # If labels were drawn from a model of the covariates, the p-value is valid if the model holds.
+    # The number stays the same, but `kind` must state this condition in words.
+    covariate_adjustment = plan.design.adjustment
+    if covariate_adjustment is None or results.permutation is None:
         return results
-    # Labels were drawn from a model of the covariates. The p-value is valid only if the model is
-    # right: its `kind` says so.
-    kind = kind_of_pvalue(adjustment)
-    permutation_given_model = replace(results.permutation, kind=kind)
-    return replace(results, permutation=permutation_given_model)
+    kind = kind_of_pvalue(covariate_adjustment)
+    return replace(results, permutation=replace(results.permutation, kind=kind))
 
 
 def repeat_own_search_on_shuffled_labels(plan: Plan, runner: ShuffleRunner) -> PermutationReading:
@@ -173,15 +177,16 @@ def repeat_own_search_on_shuffled_labels(plan: Plan, runner: ShuffleRunner) -> P
 def repeat_path_on_shuffled_labels(
     plan: Plan, path: ObservedPath, runner: ShuffleRunner
 ) -> ShuffleResults:
-    """Repeat forward stepwise least squares, the path, on all shuffled labels; return p-values.
+    """Repeat forward stepwise least squares on all shuffled labels, and compute p-values.
 
-    There is a p-value of the whole test, one of all features together (the spread), and one of
-    every single feature. There is none if the shuffles were stopped before the first one.
+    The features taken step by step are called a path. There is a p-value of the whole test, one of
+    all features together (the spread of the evidence), and one of every single feature. There is
+    none if the shuffles were stopped before the first one.
 
     Parameters
     ----------
     plan : the table, and how its labels are shuffled.
-    path : the path of the observed labels, with the first batch of shuffles.
+    path : the path of the observed labels, with those of the first batch of shuffles.
     runner : processes, time limit, and the function to tell of progress.
     """
     columns = path.columns
@@ -190,12 +195,13 @@ def repeat_path_on_shuffled_labels(
     # Further processes do not pay for little work, nor for columns that already use all processors.
     table_size = len(plan.data.y) * columns.n_columns
     n_multiplications = table_size * path.n_steps * n_shuffles
-    is_small = n_multiplications <= MIN_MULTIPLICATIONS_FOR_PROCESSES
-    if is_small or columns.works_in_threads:
+    is_little_work = n_multiplications <= MIN_MULTIPLICATIONS_FOR_PROCESSES
+    if is_little_work or columns.works_in_threads:
         runner = replace(runner, n_jobs=1)
 
-    # The losses: the share 1 − R² of the labels that each step leaves, and further statistics, of
-    # the observed and all shuffled labels. Those of the first batch are known already.
+    # How badly features fit the observed labels (row 0) and all shuffled labels: the share 1 − R²
+    # left by each step, and losses of all features and of the best features. The first batch was
+    # fitted before.
     losses, _ = shuffle_paths(
         columns,
         plan.design,
@@ -208,12 +214,12 @@ def repeat_path_on_shuffled_labels(
         return ShuffleResults(losses=losses)
 
     # The p-value of every feature alone, by the number of its column in X.
-    features = columns.feature_of_column.tolist()
+    column_numbers_in_X = columns.feature_of_column.tolist()
     pvalues = losses.marginal_pvalues(columns, plan.design.y).tolist()
-    pvalue_of_feature = dict(zip(features, pvalues, strict=True))
+    pvalue_of_feature = dict(zip(column_numbers_in_X, pvalues, strict=True))
     return ShuffleResults(
         losses=losses,
         permutation=losses.permutation_reading(),  # the p-value of the whole test
-        spread=losses.spread(),
+        spread=losses.spread(),  # the p-value of all features together
         marginal_pvalues=pvalue_of_feature,
     )

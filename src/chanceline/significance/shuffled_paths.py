@@ -124,21 +124,24 @@ class ShuffledLosses:
     def permutation_reading(self) -> PermutationReading:
         """The Monte Carlo p-value of the test, which combines the fits of all numbers of features.
 
-        In all arrays entry 0 is the observed labelling, and the draws (shuffled labellings) follow.
+        A labelling is the observed one, in entry 0 of all arrays, or a draw (a shuffle). Two things
+        are known about it: its losses, from which the p-value follows, and its errors, which are
+        only reported. Errors are counted for the first batch of labellings alone.
         """
-        # For the p-value: whether each labelling fits as well as the observed one.
-        all_as_good = combine_losses(self.losses).as_good  # (labellings,)
-        # Only for the report: the number of features with which each labelling is separated. Errors
-        # were counted in the first batch only, so that later draws have no such number.
+        # Whether the combined losses of a labelling are as good as those of the observed one.
+        is_as_good = combine_losses(self.losses).as_good  # (labellings,)
+        # The fewest errors on the path of a labelling, and the number of features that make these:
+        # an entry for each labelling of the first batch.
         observed, *first_draws = self._first_batch_statistics()
         draws = Draws(
             observed=observed,
-            drawn=first_draws,
-            as_good=all_as_good[1:],
+            drawn=first_draws,  # not of later draws
+            as_good=is_as_good[1:],  # of all draws
             requested=self.requested,
             stopped_by=self.stopped_by,
         )
-        return replace(read_draws(draws), statistic=StatisticKind.PATH)
+        reading = read_draws(draws)
+        return replace(reading, statistic=StatisticKind.PATH)
 
     def _first_batch_statistics(self) -> list[SearchStatistic]:
         """The fewest errors on each path of the first batch, and the fewest features with these.

@@ -120,42 +120,51 @@ def shuffle_paths(
 ) -> tuple[ShuffledLosses, ForwardPaths]:
     """Fit the observed and the shuffled labels by stepwise least squares, in parallel batches.
 
+    A labelling is the observed labels or a shuffle. Its path is the features taken, step by step.
+    However the shuffles end, the result begins with the observed labelling: in its first batch, or
+    alone if nothing else was finished.
+
     Parameters
     ----------
     columns : the columns of the table.
     design : how labels are shuffled.
     plan : number of shuffles, seed, processes, and the function to tell of progress.
     n_steps : number of features at the end of the stepwise paths.
-    first_batch : the paths of the first batch, if it was followed already.
+    first_batch : the paths of the first labellings, observed one first, if they are known already.
 
     Returns
     -------
     The losses of all labellings, and the paths of the first batch. Row 0 of both is the observed
     labelling.
     """
-    # Labellings have numbers, 0 for the observed one. A batch is a range of numbers.
+    # Labellings have numbers, 0 for the observed one. A batch is a range of numbers. If the first
+    # batch is known, begin after its last number.
     n_labellings = 1 + plan.n_shuffles
-    n_followed = 0 if first_batch is None else len(first_batch.losses)
-    starts = range(n_followed, n_labellings, BATCH_SIZE)
-    batches_to_follow = [range(start, min(start + BATCH_SIZE, n_labellings)) for start in starts]
+    n_known = 0 if first_batch is None else len(first_batch.losses)
+    new_batches = []
+    for start in range(n_known, n_labellings, BATCH_SIZE):
+        stop = min(start + BATCH_SIZE, n_labellings)
+        new_batches.append(range(start, stop))
 
-    # The runner calls `follow_batch(batch, *shared_arguments)`.
-    runner = replace(plan.runner, progress=progress_in_draws(plan, batches_to_follow))
+    # The runner calls `follow_batch(batch, *shared_arguments)`. It may be stopped early, and then
+    # returns the paths of fewer batches.
+    runner = replace(plan.runner, progress=progress_in_draws(plan, new_batches))
     shared_arguments = (columns, design, n_steps, plan.seed)
-    followed_paths, stopped_by = runner.collect(follow_batch, batches_to_follow, shared_arguments)
+    paths_of_batches, stopped_by = runner.collect(follow_batch, new_batches, shared_arguments)
     if first_batch is not None:
-        followed_paths.insert(0, first_batch)
-    if not followed_paths:
-        # Stopped within the first batch: follow the observed labels alone.
-        followed_paths = [follow_paths(columns, design.y[None], n_steps)]
+        paths_of_batches.insert(0, first_batch)
+    if not paths_of_batches:
+        # Stopped before any batch was finished: follow the observed labels alone.
+        paths_of_batches = [follow_paths(columns, design.y[None], n_steps)]
 
+    paths_of_first_batch = paths_of_batches[0]
     losses = ShuffledLosses(
-        losses=join_labellings([paths.member_losses for paths in followed_paths]),
-        first_batch_errors=followed_paths[0].errors,
+        losses=join_labellings([paths.member_losses for paths in paths_of_batches]),
+        first_batch_errors=paths_of_first_batch.errors,
         requested=plan.n_shuffles,
         stopped_by=stopped_by,
     )
-    return losses, followed_paths[0]
+    return losses, paths_of_first_batch
 
 
 def progress_in_draws(plan: ShufflePlan, batches: Sequence[range]) -> Progress | None:

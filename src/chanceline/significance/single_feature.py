@@ -30,7 +30,7 @@ COLUMNS_TO_CORRELATE = 4096
 # The steepest slope h of the bound that is tried, for columns of standard deviation 1.
 MAX_SLOPE = 60.0
 # Values and ranks, each in both directions.
-READINGS_PER_COLUMN = 4
+HYPOTHESES_PER_COLUMN = 4
 # Keeps a constant column from a division by zero.
 SMALLEST_DEVIATION = 1e-30
 
@@ -77,26 +77,31 @@ def feature_bound(
         block_of = np.zeros(len(y), dtype=np.int64)
     exchangeable = _exchangeable_units(y, block_of)
 
-    # The few columns most correlated with the labels. Each has two readings: values and ranks.
-    candidates = _most_correlated_columns(X, exchangeable)
+    # The few columns most correlated with the labels, and two variables of each: first the values
+    # of all these columns, then their ranks.
+    candidates = _most_correlated_columns(X, exchangeable)  # column numbers in X
     candidate_values = X[np.ix_(exchangeable.units, candidates)]
-    readings = _values_and_ranks(candidate_values, exchangeable)  # (units, readings)
-    column_of_reading = np.concatenate([candidates, candidates])  # values, then ranks
+    variables = _values_and_ranks(candidate_values, exchangeable)  # (units, 2·candidates)
+    column_of_variable = np.concatenate([candidates, candidates])
 
-    # The reading most correlated with the labels, and the Chernoff bound for this reading alone. It
-    # has a parameter, the slope: every slope gives a valid bound, and the best one is taken. A
-    # positive slope means that the positives have the higher values.
-    products = exchangeable.centred_labels.astype(X.dtype) @ readings
-    best_reading = int(np.argmax(np.abs(products)))
-    slope, log_p_of_reading = _best_slope(readings[:, best_reading], exchangeable)
+    # The variable most correlated with the labels. All variables are centred and of equal length,
+    # so that products with the labels are correlations up to a factor.
+    products = exchangeable.centred_labels.astype(X.dtype) @ variables
+    best_variable = int(np.argmax(np.abs(products)))
 
-    # Correct for the choice among all columns, with values and ranks in both directions for each
-    # (union bound). Probabilities are natural logarithms until here.
-    n_choosable = among or X.shape[1]
-    log_p = log_p_of_reading + log(READINGS_PER_COLUMN * n_choosable)
+    # A Chernoff bound for this variable alone, as a natural logarithm. The bound has a parameter,
+    # the slope. Every slope gives a valid bound, and the smallest bound is taken. The slope is
+    # positive if the positives have the higher values.
+    slope, ln_p_of_variable = _best_slope(variables[:, best_variable], exchangeable)
+
+    # Correct for the choice by a union bound: among all columns, and for each column among values
+    # and ranks in both directions.
+    n_choosable_columns = among or X.shape[1]
+    n_hypotheses = HYPOTHESES_PER_COLUMN * n_choosable_columns
+    ln_p = ln_p_of_variable + log(n_hypotheses)
     return FeatureBound(
-        log10_p=min(0.0, log_p / LN10),
-        feature=int(column_of_reading[best_reading]),
+        log10_p=min(0.0, ln_p / LN10),
+        feature=int(column_of_variable[best_variable]),
         higher=slope > 0,
     )
 

@@ -50,10 +50,13 @@ class PartialCorrelationScan:
     def scan_columns(self, start: int, columns: Floats) -> Floats:
         """The partial correlation of each column with the labels, given blocks and covariates.
 
+        `scan_table` calls this method of every scan with some neighbouring columns of the table,
+        and hands the result to `keep`.
+
         Parameters
         ----------
-        start : the number of the first column, which is not needed here.
-        columns : (samples, columns) a stretch of the table.
+        start : the number of the first of these columns; other scans need it, this one does not.
+        columns : (samples, columns) the columns to look at.
 
         Returns
         -------

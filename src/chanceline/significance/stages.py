@@ -91,18 +91,21 @@ def combine_stages(
     log10_feature: float,
     stage1_log10_values: NDArray[np.float64],
 ) -> Stage2Proofs:
-    """The p-value of stage 2 of the test, corrected for what stage 1 may have spent before.
+    """The p-value of stage 2 of the test, corrected for the part of the level spent by stage 1.
 
     Stages 1 and 2 are proofs, p-values bounded without shuffles. Stage 2 has two: by errors that
     were counted after looking, and by one feature.
 
-    Let q be the p-value of stage 2 by itself, and v_0 = 0 ≤ v_1 ≤ v_2 ≤ … the p-values that stage 1
-    can take. At the level a, stage 1 spends β(a), the largest v_i that is at most a; so a − β(a) is
-    left for stage 2. The p-value is the smallest level a at which q is within what is left:
-    q ≤ a − β(a).
+    Stage 1 is tried first. Its p-value is discrete: v_0 = 0 ≤ v_1 ≤ v_2 ≤ … are the possible
+    values. So at a level a it convinces by chance with at most the probability β(a), the largest
+    v_i that is at most a. The rest a − β(a) is left for stage 2. Let q be the p-value of stage 2 by
+    itself. The corrected p-value is the smallest level a with
 
-    For a from v_i up to (not including) v_{i+1}, β(a) is v_i, so that q is within what is left from
-    a = q + v_i on. The p-value is the first sum q + v_i that is below v_{i+1}.
+        q ≤ a − β(a).
+
+    Between two neighbouring values, v_i ≤ a < v_{i+1}, β(a) is v_i. So the smallest a that fulfils
+    the condition there is q + v_i, provided that this sum lies below v_{i+1}. The p-value is the
+    first sum q + v_i that does.
 
     Example: v = 0, 0.01, 0.02 and q = 0.012. The sum 0.012 + 0 is not below 0.01, and 0.012 + 0.01
     is not below 0.02. No value follows 0.02, so that the p-value is 0.012 + 0.02 = 0.032.
@@ -117,11 +120,14 @@ def combine_stages(
     # q is twice the smaller p-value, because two proofs share the stage (Bonferroni); at most 1.
     smaller_log10_p = min(log10_counted, log10_feature)
     log10_q = min(0.0, smaller_log10_p + LOG10_2)
-    log10_sums = _log10_of_sum(log10_q, stage1_log10_values)  # (values,) log₁₀(q + v_i)
-    # v_{i+1} of each i. No value follows the last one: ∞ makes its sum always valid.
+
+    # The sums q + v_i, and the value v_{i+1} after each v_i: (values,). No value follows the last
+    # one; its sum is below ∞, so that there is always a first sum.
+    log10_sums = _log10_of_sum(log10_q, stage1_log10_values)
     log10_next_values = np.append(stage1_log10_values[1:], np.inf)
     is_below_next = log10_sums < log10_next_values
-    log10_p = log10_sums[is_below_next][0]
+    possible_log10_p = log10_sums[is_below_next]
+    log10_p = possible_log10_p[0]
     return Stage2Proofs(
         log10_counted=log10_counted,
         log10_feature=log10_feature,
@@ -184,8 +190,9 @@ class AlphaSpending:
 
         Stages 1 and 2 are proofs, p-values bounded without shuffles; stage 3 are the shuffles. If a
         proof convinces, its p-value is taken as it is. If none does, the p-value is that of the
-        shuffles (or of stage 1 without shuffles) plus the part of the level that was reserved for
-        the proofs, because in pure noise a proof convinces with up to that probability.
+        last stage, plus the probability with which the other stages convince in pure noise: a
+        union bound over the stages. Without shuffles, the p-value of stage 1 takes the place of the
+        last stage, so that only the level of stage 2 is added.
 
         Parameters
         ----------
@@ -202,11 +209,11 @@ class AlphaSpending:
             return OverallP(stage2.log10_p, stage2.stage)
 
         if permutation_p is None:
-            # No stage is left. The p-value of stage 1 is increased by the level of stage 2.
+            # The other stage is stage 2, which convinces by chance with at most its level.
             pvalue = 10.0**stage1.log10_p + self.stage2_level
             stage = Stage.NOTHING
         else:
-            # The p-value of the shuffles is increased by what stages 1 and 2 could spend.
+            # The other stages are 1 and 2: what both could spend of the level.
             pvalue = permutation_p + self.spent_before_shuffles
             stage = Stage.SHUFFLES
         return OverallP(min(0.0, log10(pvalue)), stage)

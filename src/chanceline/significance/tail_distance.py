@@ -113,24 +113,33 @@ def standardize_by_others(values: Floats) -> StandardizedValues:
     Deviations and skewness, each (labellings, columns); 0 where the other values are constant.
     """
     n_others = max(len(values) - 1, 1)
+    d = values - values.mean(axis=0)  # (labellings, columns) differences from the column's mean
+    square = d**2
+    cube = d**3
 
-    # Let d be the difference of a value from the mean of all values of its column. The moments of
-    # the others are those of d: a sum over the others is the sum over all rows minus the row's own
-    # term. For d itself the sum over all rows is 0.
-    centred = values - values.mean(axis=0)  # d
-    mean_of_others = -centred / n_others
-    mean_square = ((centred**2).sum(axis=0) - centred**2) / n_others
-    mean_cube = ((centred**3).sum(axis=0) - centred**3) / n_others
-    # The variance and the third moment of the others about their own mean m, with E the mean over
-    # the others: E d² − m², and E d³ − 3m E d² + 2m³. Rounding may make the variance slightly
-    # negative.
-    variance = np.maximum(mean_square - mean_of_others**2, 0.0)
-    third_moment = mean_cube - 3 * mean_of_others * mean_square + 2 * mean_of_others**3
+    # The means of d, d² and d³ over the other rows, written m, E d² and E d³ below. Each is the sum
+    # over all rows without the row's own term, divided by the number of other rows. The sum of d
+    # over all rows is 0, so that only −d is left of it.
+    mean_of_others = -d / n_others  # m
+    mean_square_of_others = (square.sum(axis=0) - square) / n_others  # E d²
+    mean_cube_of_others = (cube.sum(axis=0) - cube) / n_others  # E d³
 
-    # Where the others are constant, both results are 0.
+    # The second and third moments of the others about their own mean:
+    #     E (d − m)² = E d² − m²,
+    #     E (d − m)³ = E d³ − 3m E d² + 2m³.
+    # Rounding may make the variance slightly negative.
+    variance = np.maximum(mean_square_of_others - mean_of_others**2, 0.0)
+    third_moment = (
+        mean_cube_of_others - 3 * mean_of_others * mean_square_of_others + 2 * mean_of_others**3
+    )
+
+    # Where the others are constant, both results are 0. The standard deviation 1 only prevents a
+    # division by 0 there.
     varies = variance > ROUNDING_TOLERANCE**2
-    deviation = np.sqrt(np.where(varies, variance, 1.0))
+    standard_deviation = np.sqrt(np.where(varies, variance, 1.0))
+    deviations = (d - mean_of_others) / standard_deviation
+    skewness = third_moment / standard_deviation**3
     return StandardizedValues(
-        deviations=np.where(varies, (centred - mean_of_others) / deviation, 0.0),
-        skewness=np.where(varies, third_moment / deviation**3, 0.0),
+        deviations=np.where(varies, deviations, 0.0),
+        skewness=np.where(varies, skewness, 0.0),
     )

@@ -202,14 +202,14 @@ def sum_log_pvalues(sums: Floats, residuals: Floats, n_free: int) -> Floats:
     """p-values of sums of squared correlations between a direction and all features.
 
     Under the null hypothesis the direction ignores the features: it is uniformly distributed in f
-    dimensions. The sum then has a known mean and variance, and is approximated by a gamma variable
-    with these moments. The p-value is an upper bound of the upper tail of this variable.
+    dimensions. The sum then has a known mean μ and variance σ², and is approximated by a gamma
+    variable with these moments. The p-value is an upper bound of the upper tail of this variable.
 
     Parameters
     ----------
     sums : (directions,) the observed sums.
-    residuals : (units, features) the features.
-    n_free : f, the number of free dimensions.
+    residuals : (units, features) the features as residuals of a regression, scaled to length 1.
+    n_free : f, the residual degrees of freedom of this regression.
 
     Returns
     -------
@@ -219,14 +219,16 @@ def sum_log_pvalues(sums: Floats, residuals: Floats, n_free: int) -> Floats:
     if mean <= 0 or variance <= SMALLEST_RELATIVE_VARIANCE * mean**2:
         # The sum is the same for every direction, so that no direction is significant: p = 1.
         return np.zeros(len(sums))
-    # A gamma variable of mean μ and variance σ² has the shape μ²/σ² and the scale σ²/μ. Divided by
-    # the scale, a sum s becomes shape·s/μ.
+
+    # A gamma variable of mean μ and variance σ² has the shape μ²/σ² and the scale σ²/μ. A sum s is
+    # divided by the scale: s/scale = shape·s/μ.
     shape = mean**2 / variance
-    # The bound does not hold far below the mean: smaller sums are set to the mean. There the bound
-    # is at least 1/e, so that these sums are not significant.
-    relative_sums = np.maximum(sums / mean, 1.0)
-    scaled_sums = shape * relative_sums
-    return np.minimum(0.0, _log_gamma_tail(scaled_sums, shape))
+    # The bound of the tail does not hold far below the mean. So a sum below the mean is set to the
+    # mean. There the bound is at least 1/e for every shape: such a sum is not significant anyway.
+    sums_over_mean = np.maximum(sums / mean, 1.0)
+    scaled_sums = shape * sums_over_mean
+    log_bounds = _log_gamma_tail(scaled_sums, shape)
+    return np.minimum(0.0, log_bounds)
 
 
 def _moments_of_sum(residuals: Floats, n_free: int) -> tuple[float, float]:

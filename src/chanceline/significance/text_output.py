@@ -206,11 +206,13 @@ def _size_table_lines(result: SeparationTest) -> list[str]:
         "features", "R²", "R² of shuffled labels", "adjusted p", "fewest errors"
     )
     lines = [upper_heading, heading]
-    for reading in result.front:
-        explained = f"{reading.explained:.2f}"
-        band = "" if reading.shuffled is None else str(reading.shuffled)
-        pvalue = "" if reading.pvalue is None else f"{reading.pvalue:.2g}"
-        lines.append(_size_table_row(reading.k, explained, band, pvalue, reading.errors))
+    # `result.front` has an entry for each number of features, `size.k`.
+    for size in result.front:
+        r_squared = f"{size.explained:.2f}"
+        # On shuffled labels, `0.37 (0.29–0.48)`: the median and the range of 90 %.
+        shuffled_range = "" if size.shuffled is None else str(size.shuffled)
+        pvalue = "" if size.pvalue is None else f"{size.pvalue:.2g}"
+        lines.append(_size_table_row(size.k, r_squared, shuffled_range, pvalue, size.errors))
     return lines
 
 
@@ -248,18 +250,24 @@ def _proof_words(result: SeparationTest, proof: Proof) -> str:
 
 
 def _uninformative_bound(result: SeparationTest) -> str:
-    """Why the rigorous bound, the p-value that needs no shuffles, says nothing here.
+    """Why the rigorous bound, a p-value that needs no shuffles, says nothing here.
 
-    The bound is that of stage 1, for the number of errors that was declared beforehand.
+    The bound is that of stage 1, for the number of errors that was declared beforehand. The first
+    reason that applies is given.
     """
-    errors = result.separating.errors  # of the best set found
-    declared_errors = result.errors_declared  # None if errors were counted after looking
-    # With at most so many features, and the errors declared, the bound would convince.
-    most_features = result.largest_convincing
-    if result.labels_from_model and result.permutation is not None:
+    # 1. The bound is not valid for labels that were drawn from a model.
+    labels_were_drawn_from_model = result.labels_from_model and result.permutation is not None
+    if labels_were_drawn_from_model:
         return "none: labels are drawn from a model of the covariates"
+
+    # 2. The best set found makes more errors than were declared.
+    errors = result.separating.errors
+    declared_errors = result.errors_declared  # None if errors were counted after looking
     if declared_errors is not None and errors > declared_errors:
         return f"none: {plural(errors, 'error')} where {declared_errors} were allowed"
+
+    # 3. The set has too many features: with at most `most_features` the bound would convince.
+    most_features = result.largest_convincing
     if most_features == 0:
         return "uninformative at this size"
     features = "1 feature" if most_features == 1 else f"at most {most_features} features"
@@ -273,15 +281,17 @@ def _shuffles_words(result: SeparationTest) -> str:
     """
     permutation = result.permutation
     if permutation is None:
-        # The setting is 0 if shuffles were not asked for, or are not possible. Else a proof made
-        # them unnecessary.
-        return "not needed" if result.settings.permutations else "not run"
+        # No shuffles were planned if they were not asked for, or are not possible. If some were
+        # planned, a proof made them unnecessary.
+        shuffles_were_planned = bool(result.settings.permutations)
+        return "not needed" if shuffles_were_planned else "not run"
     text = f"{permutation.summary()} ({permutation.kind})"
 
-    # If the user's own search was repeated: the sizes of the sets that separate shuffled labels.
-    # A size is None where the search found no such set.
+    # If the user's own search function was repeated: how many features it took to separate shuffled
+    # labels. `null_sizes` has an entry for each shuffle; None where the search did not separate.
     sizes = sorted(size for size in permutation.null_sizes if size is not None)
-    if sizes and permutation.statistic is StatisticKind.SEARCH:
+    own_search_was_repeated = permutation.statistic is StatisticKind.SEARCH
+    if sizes and own_search_was_repeated:
         median = sizes[len(sizes) // 2]
         text += f"; the search needs {median} ({sizes[0]}–{sizes[-1]}) features where it separates"
 

@@ -79,20 +79,28 @@ class PathsForTile(NamedTuple):
     ----------
     columns : the columns of the tile.
     labels : (labellings, samples) what threshold, blocks and covariates leave of the labels.
-    taken : directions (labellings, samples), and the labels' parts along them (labellings, 1).
+    steps : for each step of the paths the direction taken, (labellings, samples), and the labels'
+        coefficients along it, (labellings, 1).
     """
 
     columns: UsedColumns
     labels: Floats
-    taken: Sequence[tuple[Floats, Floats]]
+    steps: Sequence[tuple[Floats, Floats]]
 
 
 class StateOfTile(NamedTuple):
-    """C and L of a tile's columns (labellings, columns) without so many directions."""
+    """What is known of the columns of a tile after some steps of the paths.
+
+    Attributes
+    ----------
+    products : C, (labellings, columns) products of the columns with the labels' residuals.
+    squared_lengths : L, (labellings, columns) of the columns outside the directions taken.
+    n_steps_done : number of steps.
+    """
 
     products: Floats
     squared_lengths: Floats
-    n_taken: int
+    n_steps_done: int
 
     @property
     def n_bytes(self) -> int:
@@ -120,31 +128,33 @@ class KeptStates:
         """The state of a tile (some columns of the table) after all steps of the paths so far.
 
         The state holds the products of the columns with the labels' residuals, and the squared
-        lengths of the columns outside the directions taken. A state that was kept after an earlier
-        step is brought up to date in place, and removed from this object: `keep` puts it back. If
-        none was kept, the state is computed from the tile.
+        lengths of the columns outside the directions taken. It is brought up to date from the state
+        that was kept after an earlier step, or computed from the tile if there is none.
+
+        The kept state is removed from this object, because its arrays are changed in place; the
+        caller hands the new one to `keep`.
 
         Parameters
         ----------
         tile : the columns.
-        paths_so_far : the labels, and the direction that was taken at every step.
+        paths_so_far : the labels, and the steps of the paths.
         """
-        n_steps = len(paths_so_far.taken)
+        n_steps = len(paths_so_far.steps)
         state = self._state_of_tile.pop(tile.start, None)
-        if state is not None and state.n_taken == n_steps:
+        if state is not None and state.n_steps_done == n_steps:
             return state
 
         values = paths_so_far.columns.scaled(tile)  # (samples, columns)
-        # Begin anew if nothing was kept, or if the kept state has more directions projected out
-        # than the paths have taken: directions cannot be put back.
-        if state is None or state.n_taken > n_steps:
+        # Begin anew if nothing was kept, or if the kept state is of a later step: a direction that
+        # was projected out cannot be put back.
+        if state is None or state.n_steps_done > n_steps:
             products = paths_so_far.labels @ values
-            state = StateOfTile(products, lengths_at_start(products), n_taken=0)
-        # Project out the directions that the state does not know of. This changes its arrays.
-        missing_directions = paths_so_far.taken[state.n_taken :]
-        for direction, coefficient in missing_directions:
+            state = StateOfTile(products, lengths_at_start(products), n_steps_done=0)
+        # Do the steps that are missing: project their directions out of both arrays, in place.
+        missing_steps = paths_so_far.steps[state.n_steps_done :]
+        for direction, coefficient in missing_steps:
             take_out_of(state.products, state.squared_lengths, values, direction, coefficient)
-        return state._replace(n_taken=n_steps)
+        return state._replace(n_steps_done=n_steps)
 
     def keep(self, tile: Tile, state: StateOfTile) -> None:
         """Keep the state of a tile for the next step, if there is room."""
@@ -165,8 +175,8 @@ def _kept_in_this_process(paths: str) -> KeptStates:
     return _kept_by_paths.setdefault(paths, KeptStates(paths))
 
 
-class FirstLook(NamedTuple):
-    """What a tile tells before anything is taken out.
+class FirstPass(NamedTuple):
+    """What a tile tells in the first pass over all tiles, before the first step of the paths.
 
     Attributes
     ----------
@@ -193,8 +203,8 @@ class EndOfShare(NamedTuple):
     n_from_lowest_bin: Ints
 
 
-class SquaresForShare(NamedTuple):
-    """The squared products of a tile that may be in a share.
+class LargestSquaresOfTile(NamedTuple):
+    """The squared products of a tile that may be in a share of the largest squares.
 
     Attributes
     ----------
@@ -236,82 +246,106 @@ class GainsByTiles:
         """
         self._table = table
         self._columns_by_tile = columns_by_tile
-        # Labels, (labellings, samples), are sent once for all steps.
+        # `place` sends the labels, (labellings, samples), to all processes, once for all steps. It
+        # returns what stands for them in later calls.
         self._labels = table.place(labels.astype(np.float32))
         self._n_labellings = len(labels)
         self._n_steps = n_steps
         self._n_threads = n_threads
-        # The direction that the paths took at every step, and the labels' coefficients along it.
-        self._taken: list[Any] = []
+        # For each step of the paths so far, (direction, coefficients of the labels along it).
+        self._steps_done: list[Any] = []
         # Processes keep the products of their tiles between steps, under a unique name.
         self._kept = KeptStates(uuid4().hex)
 
-        # The first pass uses all attributes set before.
-        self._first_looks: list[FirstLook] = list(self._map(look_first))
+        # A first pass over all tiles: what each of them tells before the first step. This must come
+        # last, because `_map_tiles` uses the attributes above.
+        self._first_pass: list[FirstPass] = list(self._map_tiles(first_pass_of_tile))
 
     def best_pairs(self, squared_length: Floats, scale: Floats) -> None:
         """None: too many columns for a list of pairs."""
 
     def mean_squares(self) -> Floats:
-        """The mean squared product with the labels over the columns where it is largest.
+        """The mean squared product of columns with the labels: over all and over the best.
 
         There is a mean for each of `SPREAD_SHARES`: 1 stands for all columns, 0.1 for the tenth of
-        the columns with the largest squares.
-
-        The columns are in tiles, in several processes, so that no process has all squares to sort.
-        Instead, a histogram shows in which bin a share ends. The tiles then send the sum of the
-        squares in higher bins, and the single squares in that bin.
+        the columns with the largest squares, which can be other columns for each labelling.
 
         Returns
         -------
         (labellings, shares)
         """
-        # The first share are all columns: their mean needs no second pass.
-        bin_counts = np.sum([look.bin_counts for look in self._first_looks], axis=0)
-        n_columns = int(bin_counts[0].sum())  # every labelling has a square for each column
-        means = np.empty((self._n_labellings, len(SPREAD_SHARES)))
-        sum_of_squares = sum(look.sum_of_squares for look in self._first_looks)
-        means[:, 0] = sum_of_squares / n_columns
+        # All columns. In the first pass each tile returned the sum of its squares, and a histogram
+        # of them, in which every labelling has one square for each column.
+        sums_of_tiles = [tile.sum_of_squares for tile in self._first_pass]  # (labellings,) each
+        histogram = np.sum([tile.bin_counts for tile in self._first_pass], axis=0)
+        n_columns = int(histogram[0].sum())
+        mean_over_all = sum(sums_of_tiles) / n_columns
 
-        # For each of the smaller shares: its number of columns, and where its squares end in the
-        # histogram of all tiles.
-        n_in_shares = [columns_in_share(share, n_columns) for share in SPREAD_SHARES[1:]]
-        ends_of_shares = [end_of_share(bin_counts, n_in_share) for n_in_share in n_in_shares]
+        # The columns with the largest squares, for each smaller share.
+        smaller_shares = SPREAD_SHARES[1:]
+        n_in_shares = [columns_in_share(share, n_columns) for share in smaller_shares]
+        sums_of_shares = self._sums_of_largest_squares(histogram, n_in_shares)
+        means = [mean_over_all]
+        for sum_of_squares, n_in_share in zip(sums_of_shares, n_in_shares, strict=True):
+            means.append(sum_of_squares / n_in_share)
+        return np.column_stack(means)
+
+    def _sums_of_largest_squares(self, histogram: Ints, n_in_shares: list[int]) -> list[Floats]:
+        """For each labelling, the sum of the n largest squared products, for several numbers n.
+
+        The squares are in tiles, in several processes, and no process has all of them to sort. But
+        the histogram tells the bin in which the n-th largest square lies, the lowest bin of the n
+        largest. All squares in higher bins are among the n largest: each tile sends their sum. In
+        the lowest bin only some are: each tile sends these squares one by one, and they are sorted
+        here.
+
+        Parameters
+        ----------
+        histogram : (labellings, bins) how many squares all tiles together have in each bin.
+        n_in_shares : the numbers n of largest squares to be summed.
+
+        Returns
+        -------
+        For each n the sums, (labellings,).
+        """
+        ends_of_shares = [end_of_share(histogram, n_in_share) for n_in_share in n_in_shares]
         lowest_bins = np.array([end.lowest_bin for end in ends_of_shares])  # (shares, labellings)
 
-        # A second pass over the tiles, for the squares in these bins and above. With a single step
-        # to take it is the last pass, after which tiles need not keep their products.
+        # A pass over all tiles, each of which returns a list with an item for each share. If the
+        # paths have a single step, it is the last pass: then tiles need not keep their products.
         is_last_pass = self._n_steps == 1
-        squares_by_tile = list(self._map(largest_squares, lowest_bins, is_last=is_last_pass))
-        squares_by_share = list(zip(*squares_by_tile, strict=True))  # transposed: tiles per share
-        for number, n_in_share in enumerate(n_in_shares):
-            total = sum_of_share(squares_by_share[number], ends_of_shares[number])  # (labellings,)
-            means[:, 1 + number] = total / n_in_share
-        return means
+        lists_of_tiles = list(self._map_tiles(largest_squares, lowest_bins, is_last=is_last_pass))
+
+        # Regroup by share: what all tiles returned for it.
+        sums = []
+        for share_number, end in enumerate(ends_of_shares):
+            squares_of_tiles = [tile_list[share_number] for tile_list in lists_of_tiles]
+            sums.append(sum_of_share(squares_of_tiles, end))
+        return sums
 
     def best_columns(self) -> Ints:
-        if self._taken:
-            is_last = len(self._taken) == self._n_steps - 1
-            maxima: Iterator[RowMaxima] = self._map(best_of_tile, is_last=is_last)
+        if self._steps_done:
+            is_last = len(self._steps_done) == self._n_steps - 1
+            maxima: Iterator[RowMaxima] = self._map_tiles(best_of_tile, is_last=is_last)
         else:
-            maxima = (look.best for look in self._first_looks)
+            maxima = (tile.best for tile in self._first_pass)
         best, _ = largest_of_maxima(maxima, n_rows=self._n_labellings)
         return best
 
     def take_out(self, direction: Floats, coefficient: Floats) -> None:
-        taken = (direction.astype(np.float32), coefficient.astype(np.float32))
-        self._taken.append(self._table.place(taken))
+        step = (direction.astype(np.float32), coefficient.astype(np.float32))
+        self._steps_done.append(self._table.place(step))
 
-    def _map(
+    def _map_tiles(
         self, function: Callable[..., Any], *common: Any, is_last: bool = False
     ) -> Iterator[Any]:
         """What a function of a tile and the paths so far gives for each tile, in their order.
 
         `is_last` : whether nothing is asked of the tiles after that.
         """
-        taken = list(self._taken)
+        steps = list(self._steps_done)
         arguments = [
-            (start, (columns, self._labels, taken)) for start, columns in self._columns_by_tile
+            (start, (columns, self._labels, steps)) for start, columns in self._columns_by_tile
         ]
         common = (function, self._kept, is_last, *common)
         return self._table.map_tiles(_of_tile, arguments, common, self._n_threads)
@@ -337,11 +371,11 @@ def _of_tile(
     return result
 
 
-def look_first(state: StateOfTile, first: int) -> FirstLook:
-    """What a tile tells before anything is taken out; its columns begin with number `first`."""
+def first_pass_of_tile(state: StateOfTile, first: int) -> FirstPass:
+    """What a tile tells before the first step; its columns begin with number `first`."""
     squares = state.products**2
     bins = bins_of_squares(squares)
-    return FirstLook(
+    return FirstPass(
         bin_counts=np.array([np.bincount(row, minlength=N_BINS) for row in bins], dtype=np.int32),
         sum_of_squares=squares.sum(axis=1, dtype=float),
         best=best_of_tile(state, first),
@@ -353,7 +387,9 @@ def best_of_tile(state: StateOfTile, first: int) -> RowMaxima:
     return largest_in_chunk(first, state.products**2 / state.squared_lengths)
 
 
-def largest_squares(state: StateOfTile, _first: int, lowest_bins: Ints) -> list[SquaresForShare]:
+def largest_squares(
+    state: StateOfTile, _first: int, lowest_bins: Ints
+) -> list[LargestSquaresOfTile]:
     """The squared products of a tile that may be among the largest: an item for each share.
 
     Parameters
@@ -366,7 +402,7 @@ def largest_squares(state: StateOfTile, _first: int, lowest_bins: Ints) -> list[
     return [_squares_for_share(squares, bins, lowest_bin) for lowest_bin in lowest_bins]
 
 
-def _squares_for_share(squares: Floats, bins: Ints, lowest_bin: Ints) -> SquaresForShare:
+def _squares_for_share(squares: Floats, bins: Ints, lowest_bin: Ints) -> LargestSquaresOfTile:
     """The squares of a tile that may be in a share, which ends in the lowest bin.
 
     Squares of higher bins are in it, and are summed up. Of the lowest bin some may be in it, so
@@ -379,7 +415,7 @@ def _squares_for_share(squares: Floats, bins: Ints, lowest_bin: Ints) -> Squares
     """
     is_higher = bins > lowest_bin[:, None]
     is_lowest: Bools = bins == lowest_bin[:, None]
-    return SquaresForShare(
+    return LargestSquaresOfTile(
         sum_of_higher_bins=np.where(is_higher, squares, 0).sum(axis=1, dtype=float),
         n_in_lowest_bin=is_lowest.sum(axis=1),
         lowest_bin_squares=squares[is_lowest],
@@ -402,7 +438,7 @@ def end_of_share(bin_counts: Ints, n_in_share: int) -> EndOfShare:
     return EndOfShare(lowest_bin, n_in_share - n_higher)
 
 
-def sum_of_share(tiles: Sequence[SquaresForShare], end: EndOfShare) -> Floats:
+def sum_of_share(tiles: Sequence[LargestSquaresOfTile], end: EndOfShare) -> Floats:
     """The sum of the squares in a share: (labellings,).
 
     Parameters
@@ -420,25 +456,29 @@ def sum_of_share(tiles: Sequence[SquaresForShare], end: EndOfShare) -> Floats:
     return totals
 
 
-def _join_squares_of_tiles(tiles: Sequence[SquaresForShare]) -> list[Floats]:
-    """For each labelling, join the squared products that all tiles have in the lowest bin.
+def _join_squares_of_tiles(tiles: Sequence[LargestSquaresOfTile]) -> list[Floats]:
+    """Regroup numbers that come by tile: for each labelling, the numbers of all tiles in one array.
 
     A labelling is the observed labels or a shuffle of them; a tile is a part of the table's
-    columns. The lowest bin is the bin of a histogram in which the largest squares to be summed end.
-    A tile has one array with the squares of all labellings, and the number of each labelling.
+    columns. The numbers are the squared products in one bin of a histogram, the lowest bin that has
+    some of the largest squares. A tile brings them in a single array, labelling after labelling,
+    and tells how many there are for each labelling.
 
     Returns
     -------
     An array of squares for every labelling.
     """
     counts = np.array([tile.n_in_lowest_bin for tile in tiles])  # (tiles, labellings)
-    labellings = np.arange(counts.shape[1])
-    # Squares in the order of the tiles, and within each tile labelling after labelling.
+    n_labellings = counts.shape[1]
+
+    # The squares of all tiles in one array, and the labelling of each square.
     squares = np.concatenate([tile.lowest_bin_squares for tile in tiles])
-    labellings_by_tile = [np.repeat(labellings, counts_of_tile) for counts_of_tile in counts]
+    labelling_numbers = np.arange(n_labellings)
+    labellings_by_tile = [np.repeat(labelling_numbers, counts_of_tile) for counts_of_tile in counts]
     labelling_of_square = np.concatenate(labellings_by_tile)
 
     # Sort by labelling, and cut where the next labelling begins.
-    order_by_labelling = np.argsort(labelling_of_square, kind="stable")
-    ends_of_labellings = np.cumsum(counts.sum(axis=0))
-    return np.split(squares[order_by_labelling], ends_of_labellings[:-1])
+    order = np.argsort(labelling_of_square, kind="stable")
+    counts_of_labellings = counts.sum(axis=0)
+    ends_of_labellings = np.cumsum(counts_of_labellings)
+    return np.split(squares[order], ends_of_labellings[:-1])

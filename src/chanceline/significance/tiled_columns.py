@@ -205,21 +205,26 @@ class TiledColumns:
 
     @cached_property
     def columns_by_tile(self) -> list[tuple[int, ScaledColumns]]:
-        """For each tile that has columns in use: the number of its first column, and these columns.
+        """For each tile, the columns that paths may take, with the numbers that scale them.
 
-        A tile is a stretch of the table's columns. The columns in use come with the numbers that
-        clip, centre and scale them (`ScaledColumns`).
+        A tile is some neighbouring columns of the table, not all of which are used. A column that
+        is used has three numbers: its column in the table, its position in the tile, and its
+        position among all used columns, by which `scaling` (how to clip, centre and scale) is
+        indexed.
+
+        Returns
+        -------
+        Pairs: the tile's first column in the table, and the used columns. Tiles without any are
+        left out.
         """
         columns_by_tile = []
-        for chosen in chosen_columns_by_tile(self.table, self.feature_of_column):
-            # `chosen.stretch` is the place of these columns among all columns in use. `scaling` has
-            # an entry for each of the columns in use.
-            columns = ScaledColumns(
-                first=chosen.stretch.start,
-                columns_in_tile=chosen.columns_in_tile,
-                scaling=self.scaling.take(chosen.stretch),
+        for used in used_columns_by_tile(self.table, self.feature_of_column):
+            scaled_columns = ScaledColumns(
+                first=used.positions_among_used.start,
+                columns_in_tile=used.columns_in_tile,
+                scaling=self.scaling.take(used.positions_among_used),
             )
-            columns_by_tile.append((chosen.tile_start, columns))
+            columns_by_tile.append((used.tile_start, scaled_columns))
         return columns_by_tile
 
     @cached_property
@@ -228,22 +233,22 @@ class TiledColumns:
         return [(start, self.table.place(columns)) for start, columns in self.columns_by_tile]
 
 
-class ChosenOfTile(NamedTuple):
-    """The columns of a tile that are chosen.
+class UsedColumnsOfTile(NamedTuple):
+    """The columns of a tile that are used.
 
     Attributes
     ----------
-    tile_start : the first column of the tile.
-    columns_in_tile : (columns,) where the chosen columns are in the tile; None if they are all.
-    stretch : where they stand among the chosen columns of all tiles.
+    tile_start : the first column of the tile in the table.
+    columns_in_tile : (columns,) positions of the used columns in the tile; None if all are used.
+    positions_among_used : their positions among the used columns of all tiles.
     """
 
     tile_start: int
     columns_in_tile: Ints | None
-    stretch: slice
+    positions_among_used: slice
 
 
-def chosen_columns_by_tile(table: ColumnTable, features: Ints) -> Iterator[ChosenOfTile]:
+def used_columns_by_tile(table: ColumnTable, features: Ints) -> Iterator[UsedColumnsOfTile]:
     """The columns of the table with these numbers, rising, for every tile that has some."""
     for start in table.tile_starts:
         stop = table.end_of_tile(start)
@@ -251,7 +256,7 @@ def chosen_columns_by_tile(table: ColumnTable, features: Ints) -> Iterator[Chose
         if last > first:
             has_all = last - first == stop - start
             columns_in_tile = None if has_all else features[first:last] - start
-            yield ChosenOfTile(start, columns_in_tile, stretch=slice(first, last))
+            yield UsedColumnsOfTile(start, columns_in_tile, positions_among_used=slice(first, last))
 
 
 def values_of_columns(tile: Tile, columns_in_tile: Ints | None) -> NDArray[Any]:
@@ -292,7 +297,8 @@ def make_tiled_columns(
     """Prepare the columns of a very wide table for forward paths (stepwise least squares).
 
     The table is read in tiles, some columns at a time, in two passes. The first measures how to
-    clip, centre and scale each column; the second makes ridge regressions on all columns.
+    clip, centre and scale each column. The second prepares ridge regressions of the outcome on all
+    columns: it sums the products of the scaled columns over the tiles.
 
     Parameters
     ----------
@@ -305,27 +311,30 @@ def make_tiled_columns(
     # The first pass. A task has the number of the tile's first column, and the columns to use. The
     # table calls `measure_tile(tile, columns_in_tile, *common)`.
     tasks = []
-    for chosen in chosen_columns_by_tile(table, features):
-        tasks.append((chosen.tile_start, chosen.columns_in_tile))
+    for used in used_columns_by_tile(table, features):
+        tasks.append((used.tile_start, used.columns_in_tile))
     common = (design, intercept)
     scalings = list(table.map_tiles(measure_tile, tasks, common, n_threads))
-    scaling = join_scalings(scalings)
+    scaling = join_scalings(scalings)  # of all `features`
 
     # Drop columns of length 0: blocks and covariates explain them up to rounding.
     varies = scaling.length > 0
     block_of_sample = blocks_to_centre_within(design, intercept)
     require_some_variation(varies, block_of_sample)
-    columns = TiledColumns(
+
+    # The second pass needs the scaled columns: so they are made without ridge regressions first.
+    columns_without_ridges = TiledColumns(
         table=table,
         feature_of_column=features[varies],
         scaling=scaling.take(np.flatnonzero(varies)),
         intercept=intercept,
         block_of_sample=block_of_sample,
         covariate_basis=design.covariate_basis,
-        ridges=no_ridge_regressions(len(table)),  # until the second pass
+        ridges=no_ridge_regressions(len(table)),
         n_threads=n_threads,
     )
-    return with_ridges(columns)  # the second pass
+    # There is no second pass, and there are no ridge regressions, if samples are too many for it.
+    return with_ridges(columns_without_ridges)
 
 
 def join_scalings(parts: Sequence[ColumnScaling]) -> ColumnScaling:

@@ -191,10 +191,14 @@ class UnionBound:
     def spending(self, level: float, n_shuffles: int, *, has_stage2: bool) -> AlphaSpending:
         """Divide the significance level between the three stages of the test.
 
-        Stages 1 and 2 are proofs, p-values bounded without shuffles. Stage 3 are the shuffles; they
-        get what the proofs leave. A proof of stage 1 convinces if its p-value is at most
-        `stage1_level`. As these p-values are discrete, it spends only `stage1_used`, the largest of
-        them that is at most `stage1_level`.
+        As in a test with interim analyses, each stage may use a part of the level. Stages 1 and 2
+        are p-values that are bounded without shuffles (proofs). Stage 3 are the shuffles, for which
+        the rest remains.
+
+        Stage 1 convinces if its p-value is at most `stage1_level`. In pure noise this happens less
+        often than `stage1_level` says, because the p-value is discrete: the probability is at most
+        `stage1_used`, the largest possible p-value up to `stage1_level`. So the shuffles get the
+        level without `stage1_used` and `stage2_level`.
 
         Parameters
         ----------
@@ -203,11 +207,13 @@ class UnionBound:
         has_stage2 : whether there are proofs of stage 2, which count errors after looking or choose
             the best single feature.
         """
-        stage2_share = STAGE2_SHARE if n_shuffles > 0 else STAGE2_SHARE_WITHOUT_SHUFFLES
+        has_shuffles = n_shuffles > 0
+        stage2_share = STAGE2_SHARE if has_shuffles else STAGE2_SHARE_WITHOUT_SHUFFLES
         stage2_level = stage2_share * level if has_stage2 else 0.0
-        if n_shuffles > 0:
+        if has_shuffles:
             stage1_level = STAGE1_SHARE * level
         else:
+            # There is no third stage: stage 1 may use all that stage 2 does not.
             stage1_level = level - stage2_level
         return AlphaSpending(
             stage1_level=stage1_level,
@@ -228,30 +234,30 @@ class UnionBound:
     def largest_attainable_pvalue(self, stage1_level: float) -> float:
         """The largest possible p-value of stage 1 that is at most its level; 0 if there is none.
 
-        Stage 1 convinces if its p-value, the union bound, is at most `stage1_level`. The p-value
-        depends on two whole numbers, the features and the errors of a rule, so that only certain
-        values are possible. The largest one up to the level is what stage 1 uses of the level.
+        The p-value of stage 1 is a union bound. It depends on two whole numbers, how many features
+        a rule has and how many errors it makes, so that only certain values are possible.
 
-        Each of the two numbers may have been fixed before looking at the labels: `preregistered` is
-        the number of features, and `errors` that of errors. They are None if not fixed. If neither
-        is fixed, the level itself is returned, which is never too small.
+        The number of features may have been fixed before looking at the labels (`preregistered`),
+        and so may the number of errors (`errors`); else the attribute is None. If neither was, the
+        level itself is returned: it is at least the largest possible p-value up to the level, and
+        so a safe number for what stage 1 uses of the level.
         """
+        n_fixed_features = self.preregistered
+        n_fixed_errors = self.errors
         if self.uninformative:
-            # Every p-value is 1.
+            # The p-value is always 1.
             return 0.0
-        if self.preregistered is not None:
-            # The features are fixed.
-            return self._largest_attainable_by_errors(self.preregistered, stage1_level)
-        if self.errors is None:
-            # Neither number is fixed: there is a p-value for every combination of the two, and the
-            # largest one up to the level is not searched for.
+        if n_fixed_features is not None:
+            return self._largest_attainable_by_errors(n_fixed_features, stage1_level)
+        if n_fixed_errors is None:
             return stage1_level
+
         # Only the errors are fixed. The p-value rises with the number of features, so that the
         # largest one up to the level is that of the most features that convince.
         most_features = self.largest_convincing(stage1_level)
         if most_features <= 0:
             return 0.0
-        return self._bound_at(most_features, self.errors).pvalue
+        return self._bound_at(most_features, n_fixed_errors).pvalue
 
     def _largest_attainable_by_errors(self, n_selected: int, stage1_level: float) -> float:
         """The largest p-value of the union bound that is at most the level, for fixed features.
@@ -280,11 +286,12 @@ class UnionBound:
         return pvalue(most_errors)
 
     def samples_needed(self, rule: Rule, level: float) -> int | None:
-        """How many units a study needs so that a rule as good as this one convinces by the bound.
+        """How many units a new study needs so that a rule as good as this one convinces.
 
-        Units are samples, or groups of samples with one label. The new study is like this one: the
-        same balance of classes, or more blocks like the present ones; and the same null hypothesis
-        and preregistration.
+        It convinces if the p-value of the union bound reaches the level. Units are samples, or
+        groups of samples with one label. The new study is like this one: the same null hypothesis
+        and preregistration, and the same balance of classes. If there are blocks, it has more
+        blocks like the present ones.
 
         Parameters
         ----------
@@ -297,29 +304,32 @@ class UnionBound:
         -------
         None if no study is large enough, or if the rule makes more errors than were declared.
         """
-        # The number of errors in the bound: as declared, or the rule's if counted after looking.
+        # The numbers that enter the bound. The errors are those declared, or the errors of the rule
+        # if they are counted after looking; then the p-value is the bound times a factor.
         n_selected, bound_errors = self._statistic(rule)
         if self.uninformative or rule.errors > bound_errors:
             return None
-        # If errors are counted after looking, the p-value is the bound times a factor.
         max_log10_bound = log10(level) - self._log10_factor(bound_errors)
 
+        # A study size counts what is added to a study: blocks if there are any, else units.
         def convinces(study_size: int) -> bool:
-            """Whether a study of this many blocks, or units if there are no blocks, convinces."""
-            resized = replace(self, sizes=self.sizes.resized(study_size))
-            if not resized._has_bound_for(bound_errors):
+            """Whether the bound for a study of this size reaches the level."""
+            new_study = replace(self, sizes=self.sizes.resized(study_size))
+            if not new_study._has_bound_for(bound_errors):
                 return False
-            bound = resized._bound_at(n_selected, bound_errors)
+            bound = new_study._bound_at(n_selected, bound_errors)
             return bound.log10_p <= max_log10_bound
 
-        # The bound falls as the study grows, but not at every single step, because class sizes are
-        # rounded, and blocks of different sizes are added in turn. It does fall from one period to
-        # the next: so `first_convincing` checks all sizes within a period around its solution.
+        # The bound does not fall at every single step, because class sizes are rounded, and blocks
+        # of different sizes are added in turn. But after a period, the number of steps that brings
+        # back the same balance of classes, it has fallen. So bisection is not enough:
+        # `first_convincing` also checks all sizes within a period.
         period = self._balance_period()
-        study_size = first_convincing(convinces, start=1, cycle=period)
-        if study_size is None:
+        smallest_size = first_convincing(convinces, start=1, cycle=period)
+        if smallest_size is None:
             return None
-        return self.sizes.resized(study_size).n_units
+        new_sizes = self.sizes.resized(smallest_size)
+        return new_sizes.n_units
 
     def _has_bound_for(self, errors: int) -> bool:
         """Whether the bound at this number of errors exists: both classes, and enough units."""

@@ -118,16 +118,17 @@ class NoiseSets:
     def log_expected(self, size: int) -> float:
         """ln of the expected number of pairs of a set of this size and a split within e flips."""
         log_sets = float(log_binomial(self.n_features, size))
-        return log_sets + self._log_expected_splits(size)
+        return log_sets + self._log_expected_separated_labellings(size)
 
-    def _log_expected_splits(self, size: int) -> float:
+    def _log_expected_separated_labellings(self, size: int) -> float:
         """ln of the expected number of labellings near the observed one that one set separates.
 
         A set of features separates a labelling if a linear rule on them makes no errors on it. A
         labelling is near the observed one if it differs in at most e labels (`errors`). The
         expected number is a sum over the number k of positives in a labelling:
 
-            Σ_k (number of near labellings with k) · (probability that one of them is separated).
+            Σ_k (number of near labellings with k positives)
+                · (probability that a labelling with k positives is separated).
 
         Parameters
         ----------
@@ -135,20 +136,20 @@ class NoiseSets:
         """
         if not self.intercept:
             # For rules without a threshold, the probability does not depend on k: of all 2^P
-            # labellings of P points in general position, the same number is separated (Cover).
+            # labellings of P points in general position, the same number is separated (Cover). So
+            # the near labellings of every k are counted together.
             log_separated_labellings = log_cover(self.n_samples, size)
             log_all_labellings = self.n_samples * LOG2
             log_probability = log_separated_labellings - log_all_labellings
-            log_near_labellings = log_hamming_ball(self.n_samples, self.errors)  # of every k
+            log_near_labellings = log_hamming_ball(self.n_samples, self.errors)
             return log_probability + log_near_labellings
 
-        # Every k that occurs, and ln of the number of near labellings with k positives: (class
-        # sizes,) each.
-        class_sizes, log_near_labellings_of_size = self._log_near_labellings()
-        log_probabilities = [
-            _log_separable(self.n_samples, class_size, size) for class_size in class_sizes.tolist()
-        ]
-        log_terms = log_near_labellings_of_size + np.array(log_probabilities)
+        # Every number k of positives that occurs, and the logarithms of both factors: (k,) each.
+        numbers_of_positives, log_near_labellings_of_k = self._log_near_labellings()
+        log_probability_of_k = []
+        for n_positives in numbers_of_positives.tolist():
+            log_probability_of_k.append(_log_separable(self.n_samples, n_positives, size))
+        log_terms = log_near_labellings_of_k + np.array(log_probability_of_k)
         return float(logsumexp(log_terms))
 
     def _log_near_labellings(self) -> tuple[Ints, Floats]:
@@ -216,9 +217,9 @@ class NoiseSets:
         """
         if self.intercept:
             probability = one_feature_probability(self.n_samples, self.positives, self.errors)
-            return self._log_expected_splits(1) - math.log(probability)
+            return self._log_expected_separated_labellings(1) - math.log(probability)
         probability = fair_coin_probability(self.n_samples, self.errors)
-        return self._log_expected_splits(2) - math.log(probability)
+        return self._log_expected_separated_labellings(2) - math.log(probability)
 
 
 @lru_cache(maxsize=10_000)
@@ -234,12 +235,14 @@ def one_feature_probability(n_samples: int, positives: int, errors: int) -> floa
     steps down. A threshold after t samples makes n₊ − W_t errors if it calls these t positive (the
     negatives up to t, and the positives after it), and n₋ + W_t errors if it calls them negative.
     So some threshold makes at most e errors if the walk touches the upper barrier at n₊ − e or the
-    lower one at −(n₋ − e).
+    lower one at −(n₋ − e), whose distance is g = P − 2e.
 
-    Reflected where it first touches a given barrier, such a walk has e steps of one kind and P − e
-    of the other: by the reflection principle, C(P, e) walks touch the barrier. Walks that touch
-    both barriers must not be counted twice. Inclusion and exclusion, with repeated reflections at
-    the two barriers, whose distance is g = P − 2e, give the probability
+    How many of the C(P, n₊) walks touch a barrier follows from the reflection principle. Exchange
+    the steps up and down after the first touch. The result is any walk with e steps of one kind,
+    and P − e of the other: so C(P, e) walks touch a given barrier. The sum over the two barriers
+    counts walks that touch both twice. These are subtracted, walks that touch the barriers three
+    times in turn are added again, and so on (inclusion and exclusion). Every further pair of
+    reflections replaces the lower number of a binomial by one that is g smaller. The probability is
 
         Σ_{j≥0} [2C(P, e − jg) − C(P, 2e − n₊ − jg) − C(P, 2e − n₋ − jg)] / C(P, n₊).
 
@@ -248,16 +251,17 @@ def one_feature_probability(n_samples: int, positives: int, errors: int) -> floa
     n_samples, positives : P and n₊.
     errors : e, fewer than the samples of either class.
     """
-    negatives = n_samples - positives
-    gap = n_samples - 2 * errors  # g, above 0 because e is below both n₊ and n₋
-    n_walks_touching = 0
-    # Beyond jg = e, all binomials are zero: their lower numbers are negative.
-    for jg in range(0, errors + 1, gap):
-        n_walks_touching += 2 * _binomial(n_samples, errors - jg)
-        n_walks_touching -= _binomial(n_samples, 2 * errors - positives - jg)
-        n_walks_touching -= _binomial(n_samples, 2 * errors - negatives - jg)
+    negatives = n_samples - positives  # n₋
+    distance = n_samples - 2 * errors  # g, above 0 because e is below both n₊ and n₋
+    n_touching_walks = 0
+    # `lowering` is jg, for j = 0, 1, …. Above e all binomials are zero: their lower numbers are
+    # negative.
+    for lowering in range(0, errors + 1, distance):
+        n_touching_walks += 2 * _binomial(n_samples, errors - lowering)
+        n_touching_walks -= _binomial(n_samples, 2 * errors - positives - lowering)
+        n_touching_walks -= _binomial(n_samples, 2 * errors - negatives - lowering)
     n_walks = math.comb(n_samples, positives)
-    return n_walks_touching / n_walks
+    return n_touching_walks / n_walks
 
 
 def _binomial(n: int, k: int) -> int:
@@ -293,31 +297,35 @@ def fair_coin_probability(n_samples: int, errors: int) -> float:
 def _asymptotic_shift(n_samples: int, n_features: int, errors: int) -> float | None:
     """How many more features a set typically needs to fit random labels than the mean count says.
 
-    A set fits if a rule on it makes at most the given number of errors. The result is
-    N(ρ_VS − ρ_splits), in the limit of many features and with equal classes. ρ_splits is the share
-    of the N features at which the expected number of fits is one (first moment). Fits come in
-    clumps in few tables, so that this is too optimistic: a typical table has a set that fits only
-    from the larger share ρ_VS on (replica method).
+    A set of features fits if a rule on it makes at most the given number of errors. There are two
+    answers to the question how many of the N features a set needs to fit, both for many features
+    and equal classes:
+
+    * The expected number of fits is one at the share ρ_splits of the features (first moment). This
+      is too optimistic, because a few tables have very many fits, and most have none.
+    * A typical table has a set that fits from the larger share ρ_VS on (replica method).
+
+    The result is the difference N(ρ_VS − ρ_splits).
 
     Returns
     -------
     A number of features; None if even all features together make too many errors.
     """
-    load = n_samples / n_features  # α
+    load = n_samples / n_features  # α, samples per feature
     error_rate = min(errors / n_samples, MAX_ERROR_RATE)
     # The largest load at which all features together make no more errors.
     largest_load = gardner(Ensemble(error_rate=error_rate)).load
     if load >= largest_load:
         return None
-    density_of_splits = _density_of_splits(load, error_rate)  # ρ_splits
-    if density_of_splits is None:
+    share_in_mean = _share_at_one_expected_fit(load, error_rate)  # ρ_splits
+    if share_in_mean is None:
         return None
-    typical_density = density_at(load, errors=error_rate).rho  # ρ_VS
-    return n_features * (typical_density - density_of_splits)
+    share_in_typical_table = density_at(load, errors=error_rate).rho  # ρ_VS
+    return n_features * (share_in_typical_table - share_in_mean)
 
 
-def _density_of_splits(load: float, error_rate: float) -> float | None:
-    """The density ρ at which the expected number of fits to random labels is one.
+def _share_at_one_expected_fit(load: float, error_rate: float) -> float | None:
+    """The share ρ of selected features at which one fit to random labels is expected.
 
     A fit is a choice of ρN of the N features together with a choice of labels to flip (at most the
     share ε), such that a rule on these features separates the flipped labels. For large N the
@@ -336,7 +344,7 @@ def _density_of_splits(load: float, error_rate: float) -> float | None:
 
     Returns
     -------
-    The density; None if the expected number is below one even with half of the features.
+    The share; None if the expected number is below one even at `LARGEST_DENSITY`.
     """
     flips_exponent = 0.0  # αH(ε); the formula of H has no value at ε = 0
     if error_rate > 0:
@@ -345,9 +353,10 @@ def _density_of_splits(load: float, error_rate: float) -> float | None:
     def exponent(density: float) -> float:
         return first_moment_exponent(load, density) + flips_exponent
 
-    # The exponent rises from negative values. It is positive at the density load/2, from which on
-    # every set separates (Cover): so the zero lies below.
-    largest_density = min(LARGEST_DENSITY, load / 2)
-    if exponent(largest_density) <= 0:
+    # The exponent rises from negative values. It is positive at the share load/2, from which on
+    # every set separates (Cover): so the zero lies below. If load/2 is above `LARGEST_DENSITY`, the
+    # exponent may stay negative up to there: then there is no solution.
+    largest_share = min(LARGEST_DENSITY, load / 2)
+    if exponent(largest_share) <= 0:
         return None
-    return float(brentq(exponent, SMALLEST_DENSITY, largest_density))
+    return float(brentq(exponent, SMALLEST_DENSITY, largest_share))

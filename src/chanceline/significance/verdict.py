@@ -100,12 +100,14 @@ class Grounds:
 def decide(grounds: Grounds) -> ReasonedVerdict:
     """The verdict of the test, with a sentence that gives the reason.
 
-    It is "structure", "cannot tell", "not shown" or "chance allows this"; the first case below that
-    applies decides.
+    It is "structure" (the p-value reaches the level), "cannot tell" (this design or these shuffles
+    could not decide), "chance allows this" (a large effect would have been seen) or "not shown"
+    (the rest). The first case below that applies decides.
 
     Parameters
     ----------
-    grounds : the p-value, the features named, the shuffles, and what else the verdict depends on.
+    grounds : everything that the verdict depends on: the p-value, the evidence (the features named,
+        and where they come from), the shuffles, and the design of the test.
     """
     # The user named features after looking at the data: only the rigorous bound is valid for these.
     plan = grounds.plan
@@ -119,8 +121,9 @@ def decide(grounds: Grounds) -> ReasonedVerdict:
 
     # The p-value reaches the level: structure.
     evidence_sentence = evidence_in_words(grounds)
-    if grounds.convinces:
-        reason = evidence_sentence + whose_pvalue(grounds)
+    p_reaches_level = grounds.convinces
+    if p_reaches_level:
+        reason = evidence_sentence + owner_of_pvalue_sentence(grounds)
         return ReasonedVerdict(Verdict.STRUCTURE, reason)
 
     # The shuffles could not decide: cannot tell.
@@ -129,10 +132,12 @@ def decide(grounds: Grounds) -> ReasonedVerdict:
         return ReasonedVerdict(Verdict.UNDECIDED, f"{evidence_sentence} {obstacle}")
 
     # A search of the user's own was repeated, whose power is not known: not shown.
-    if grounds.evidence.by is EvidenceSource.SEARCH:
+    features_come_from_own_search = grounds.evidence.by is EvidenceSource.SEARCH
+    if features_come_from_own_search:
         return ReasonedVerdict(Verdict.NOT_SHOWN, evidence_sentence)
 
-    # Not shown, or chance allows this, by the power of the test.
+    # Else: "chance allows this" if nothing else speaks against chance and the power of the test is
+    # high enough; "not shown" if not.
     return _verdict_without_structure(grounds, evidence_sentence)
 
 
@@ -171,22 +176,28 @@ def _spread_in_words(spread: SpreadReading) -> str:
     return f"{observed}, shuffled labels {median:.2f} ({low:.2f}–{high:.2f})"
 
 
-def whose_pvalue(grounds: Grounds) -> str:
-    """A sentence about whose p-value it is, if it is not that of the features named; else empty.
+def owner_of_pvalue_sentence(grounds: Grounds) -> str:
+    """Say what the p-value of the test belongs to, if it is not that of the features named.
 
-    For example, the smallest p-value can be that of a larger set, although the few features named
-    convince by themselves, too.
+    The result is a sentence, or empty if there is nothing to say. There are two p-values: that of
+    the test (overall), and that which the test would have by the few features named alone. The
+    overall one can belong to a larger set, or to all numbers of features together.
     """
     evidence = grounds.evidence
-    # The features named have a p-value by shuffles, but do not convince by themselves.
-    if evidence.pvalue is not None and not evidence.convinces:
-        return _remark_on_joint_evidence(grounds, evidence.pvalue)
 
-    # The p-value that the test would have by these features alone; None if they do not convince.
-    log10_p_alone = evidence.log10_p_alone
+    # 1. The features named have a p-value by shuffles, but do not convince alone.
+    pvalue_by_shuffles = evidence.pvalue
+    if pvalue_by_shuffles is not None and not evidence.convinces:
+        return _remark_on_joint_evidence(grounds, pvalue_by_shuffles)
+
+    # 2. They do not convince alone, and have no p-value by shuffles: nothing can be said.
+    log10_p_alone = evidence.log10_p_alone  # None if they do not convince
     if log10_p_alone is None:
         return ""
-    if abs(log10_p_alone - grounds.overall.log10_p) <= SAME_LOG10_P:
+
+    # 3. They convince alone. The overall p-value may be theirs, up to rounding, or another one.
+    overall_p_is_theirs = abs(log10_p_alone - grounds.overall.log10_p) <= SAME_LOG10_P
+    if overall_p_is_theirs:
         return ""
     return f" The p-value is that of {_owner_of_pvalue(grounds)}; {_convinces_alone(evidence)}."
 
@@ -254,13 +265,14 @@ def _verdict_without_structure(grounds: Grounds, evidence_sentence: str) -> Reas
 
     Parameters
     ----------
-    grounds : the proofs (p-values bounded without shuffles), the level, and the design.
+    grounds : the proofs (p-values bounded without shuffles), the level, and the design. The p-value
+        of the whole test must be above the level, as `decide` makes sure.
     evidence_sentence : the features named and what they do; every reason begins with it.
     """
-    # A proof has a p-value below the level, but not below the share of the level that it may spend.
-    proofs_below_level = [
-        proof for proof in grounds.proofs if proof.log10_p <= log10(grounds.level)
-    ]
+    # Proofs with a p-value below the level. Each may spend only a share of the level, and is not
+    # below this share: else the p-value of the whole test would have reached the level.
+    log10_level = log10(grounds.level)
+    proofs_below_level = [proof for proof in grounds.proofs if proof.log10_p <= log10_level]
     if proofs_below_level:
         strongest = min(proofs_below_level, key=lambda proof: proof.log10_p)
         reason = (

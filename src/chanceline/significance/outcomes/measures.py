@@ -223,12 +223,18 @@ def balanced_error(
     errors = np.bincount(codes, weights=wrong_share)[has_samples]
     value = float(np.mean(errors / sizes))
 
-    # For the interval, every class counts with only this share of its n_c samples: `share` of the
-    # independent samples, which are fewer if samples of one unit (such as a patient) are similar.
-    probability_of_truth = held_out.mean_prediction[np.arange(len(codes)), codes]
-    counted_share = share * held_out.n_independent(1 - probability_of_truth) / len(codes)
+    # The number of independent samples: smaller than the number of samples if samples of one unit
+    # (such as a patient) have similar residuals. The residual is 1 − probability of the true class.
+    n_samples = len(codes)
+    probability_of_true_class = held_out.mean_prediction[np.arange(n_samples), codes]
+    n_independent = held_out.n_independent(1 - probability_of_true_class)
+
+    # For the interval, each class has only a part of its n_c samples: as many as the samples that
+    # count, relative to all samples.
+    counted_fraction = share * n_independent / n_samples
+    counted_sizes = counted_fraction * sizes
     smoothed_rates = (errors + 1) / (sizes + 2)
-    variances = smoothed_rates * (1 - smoothed_rates) / (counted_share * sizes)
+    variances = smoothed_rates * (1 - smoothed_rates) / counted_sizes
     variance = np.sum(variances) / n_classes**2
     half_width = float(ndtri(UPPER_QUANTILE)) * sqrt(variance)
     interval = (max(0.0, value - half_width), min(1.0, value + half_width))
@@ -279,8 +285,9 @@ def concordance(
     held_out : predictions of samples left out, one column; larger for higher risk.
     share : the share of the independent samples that counts for the interval, as in `r_squared`.
     """
-    # Both sums over j, for every sample i, and over all repeats. The repeats cancel in C and in the
-    # variance, because numerators and denominators add up the same repeats.
+    # For every sample i the two sums over j, Σ_j h_ij and Σ_j w_ij, (samples,) each. Both are also
+    # summed over the repeats of the cross-validation. The number of repeats is a common factor of
+    # numerator and denominator, in C and in the standard error, and cancels.
     sums = _pair_sums(times, events, held_out)
     n_pairs = sums.comparable.sum() / 2  # every pair is in the sums of both its samples
     if n_pairs == 0:
@@ -291,9 +298,11 @@ def concordance(
     # Σ_j (h_ij − C w_ij), (samples,): by how much the concordant pairs of sample i exceed the share
     # C of its comparable pairs.
     excesses = sums.concordant - value * sums.comparable
-    # Fewer samples count than there are, which makes the variance larger.
-    counted_share = share * held_out.n_independent(excesses) / len(times)
-    standard_error = sqrt(np.sum(excesses**2) / counted_share) / float(n_pairs)
+    # The variance of the docstring is that of independent samples. If only a fraction of them
+    # counts, it is larger by the inverse of this fraction.
+    counted_fraction = share * held_out.n_independent(excesses) / len(times)
+    variance_of_sum = np.sum(excesses**2) / counted_fraction
+    standard_error = sqrt(variance_of_sum) / float(n_pairs)
     half_width = float(ndtri(UPPER_QUANTILE)) * standard_error
     interval = (max(0.0, value - half_width), min(1.0, value + half_width))
     return Measure(name="concordance", value=value, interval=interval, guess=0.5)

@@ -134,11 +134,13 @@ class NewRoles(NamedTuple):
 def roles_of_new_samples(
     roles: RuleRoles, table: Any, blocks: ArrayLike | None = None, covariates: Any = None
 ) -> NewRoles:
-    """Blocks and covariates of new samples to predict: as given, else from columns of their table.
+    """Get blocks and covariates of new samples: from the arguments, else from columns of the table.
+
+    A rule can use them beside the features; they are called the roles of columns.
 
     Parameters
     ----------
-    roles : the blocks and covariates that the rule uses, and the names of their columns.
+    roles : which blocks and covariates the rule uses, and the names of their columns.
     table : the new samples, a DataFrame or an array.
     blocks : (samples,) the block of each sample; None looks for the rule's block column in the
         table. If that is missing too, blocks are not known.
@@ -146,8 +148,9 @@ def roles_of_new_samples(
 
     Returns
     -------
-    Covariates as numbers (`terms`), and the stratum of every sample (its block and its levels of
-    covariates that act as blocks); `strata` is None where blocks are not known.
+    `terms`, (samples, terms): the covariates as columns of numbers. `strata`: for every sample its
+    stratum, the name of its block and its levels of the categorical covariates that act as blocks,
+    for example `("north", "female")`; None if blocks are needed but not known.
     """
     n_samples = len(table)
     if covariates is None:

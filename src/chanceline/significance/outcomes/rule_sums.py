@@ -82,14 +82,17 @@ class RuleSums:
 def sums_of_rule(
     score_rule: ScoreRule, training: RuleSamples, strata: Sequence[Stratum]
 ) -> RuleSums:
-    """Rewrite a rule as plain sums x·w + z·v + intercept of columns x and covariates z.
+    """Rewrite a rule as plain sums x·w + z·v + intercept of features x and covariates z.
 
-    The rule itself has x and its targets adjusted for blocks and covariates: with the means of a
-    block, x̄, z̄ and t̄, and the slopes m of columns and s of targets on the covariates, it fits
+    Covariates enter as columns of numbers, which are called terms. The rule itself works with
+    features and targets adjusted for blocks and covariates. With the means of a block, x̄, z̄ and t̄,
+    the slopes m of the features and s of the targets on the covariates, and the weights w of the
+    features, it predicts
 
         t̄ + (z − z̄)·s + (x − x̄ − (z − z̄)·m)·w.
 
-    So v = s − m·w, and the intercept of the block is t̄ − x̄·w − z̄·v.
+    Collecting the factors of x and z gives v = s − m·w, and the intercept t̄ − x̄·w − z̄·v of the
+    block.
 
     Parameters
     ----------
@@ -102,9 +105,11 @@ def sums_of_rule(
     target_background = score_rule.target_background
     weights = score_rule.weights  # w, (columns, targets)
     term_weights = target_background.slopes - column_background.slopes @ weights  # v
-    # t̄ − x̄·w, and then the intercepts t̄ − x̄·w − z̄·v: (blocks, targets).
-    without_columns = target_background.block_means - column_background.block_means @ weights
-    block_intercepts = without_columns - target_background.term_means @ term_weights
+    # The intercepts of the blocks, (blocks, targets): first t̄ − x̄·w, then t̄ − x̄·w − z̄·v.
+    intercepts_at_zero_terms = (
+        target_background.block_means - column_background.block_means @ weights
+    )
+    block_intercepts = intercepts_at_zero_terms - target_background.term_means @ term_weights
 
     # Samples of unknown block have the intercept that the means of all training samples give.
     mean_columns = training.X[:, score_rule.support].mean(axis=0)
@@ -122,18 +127,19 @@ def sums_of_rule(
 def sums_of_guesses(
     target_background: Background, training: RuleSamples, strata: Sequence[Stratum]
 ) -> RuleSums:
-    """The fit by blocks and covariates alone, without features, as plain sums.
+    """Write predictions from blocks and covariates alone, without features, as linear functions.
 
-    The sum is intercept + z·slopes for covariates z. The intercept of a block makes the sum equal
-    to the block's mean target at the block's mean covariates. For samples of unknown block, the
-    means are those of all training samples.
+    Such a prediction (a guess) is the sum intercept + z·slopes of the covariates z. Each block has
+    an intercept of its own, for which the sum at the block's mean covariates is the block's mean
+    target. Samples of unknown block have an intercept by the means of all training samples.
 
     Parameters
     ----------
-    target_background : mean targets and mean covariates of the blocks, and the slopes of the
-        targets on the covariates.
-    training : the training samples, from which the background was learnt.
-    strata : the name of every block, in the order of the blocks' numbers.
+    target_background : the fit of the targets by blocks and covariates: mean targets and mean
+        covariates of the blocks, and the slopes of the targets on the covariates.
+    training : the training samples, from which this fit was learnt.
+    strata : the name of every block, in the order of the blocks' numbers. (A stratum is a declared
+        block, divided further by categorical covariates.)
     """
     slopes = target_background.slopes  # (terms, targets)
     # (blocks, targets)
@@ -143,8 +149,9 @@ def sums_of_guesses(
     mean_targets = training.outcome.targets.mean(axis=0)  # (targets,)
     mean_terms = training.terms.mean(axis=0)  # (terms,)
     average_intercept = mean_targets - mean_terms @ slopes
+    no_weights = np.zeros((0, len(mean_targets)))  # (features, targets): there are no features
     return RuleSums(
-        weights=np.zeros((0, len(mean_targets))),
+        weights=no_weights,
         term_weights=slopes,
         intercepts=average_intercept,
         stratum_intercepts=dict(zip(strata, block_intercepts, strict=True)),

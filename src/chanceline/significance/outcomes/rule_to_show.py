@@ -84,27 +84,30 @@ class OutcomeRule(Result):
     def linear_outputs(self) -> LinearOutputs:
         """The rule as weighted sums of features and covariates, one sum for each output.
 
-        An output is what the outcome predicts: a number, a risk, or the log odds of a class.
+        Two kinds of numbers are predicted. A target is a column of numbers to which the rule was
+        fitted, such as an indicator of a class. An output is what users want to know: a number, a
+        risk, or the log odds of a class. Here the weights for targets become weights for outputs.
 
         Returns
         -------
         The names of the outputs; weights (features + terms, outputs), with the features first and
-        then the covariates' terms; and intercepts (1 + blocks, outputs), with the average block
-        first and then each block that the rule knows.
+        then the terms, which are covariates as columns of numbers; and intercepts
+        (1 + blocks, outputs), with the average block first and then each block that the rule knows.
         """
-        # The sums for the targets, the columns of numbers that the rule fits.
+        # The weights and intercepts for the targets.
         sums = self.sums
-        weights = np.vstack([sums.weights, sums.term_weights])  # (features + terms, targets)
-        intercepts = [sums.intercepts]
-        if self.roles.stratum_columns:
-            intercepts += sums.stratum_intercepts.values()
+        target_weights = np.vstack([sums.weights, sums.term_weights])  # (features + terms, targets)
+        rows_of_intercepts = [sums.intercepts]  # of the average block
+        rule_knows_blocks = bool(self.roles.stratum_columns)
+        if rule_knows_blocks:
+            rows_of_intercepts += sums.stratum_intercepts.values()
+        target_intercepts = np.vstack(rows_of_intercepts)  # (1 + blocks, targets)
 
-        # The outcome turns sums for the targets into sums for its outputs. For the log odds of
-        # classes it regresses the classes on the targets fitted in the training samples.
+        # The outcome turns weights for targets into weights for its outputs. For the log odds of
+        # classes it regresses the classes on the fitted targets of the training samples.
+        fitted_targets = self.score_rule.training_fits
         return self.training.outcome.linear_outputs(
-            weights,
-            np.vstack(intercepts),  # (1 + blocks, targets)
-            self.score_rule.training_fits,
+            target_weights, target_intercepts, fitted_targets
         )
 
     @property
@@ -137,20 +140,26 @@ def make_outcome_rule(
     strata : the name of every block, in the order of the blocks' numbers.
     """
     names = tuple(feature_names[column] for column in score_rule.support)
+    # Predictions as plain sums over features and covariates, for new samples of every block. The
+    # intercepts `sums.intercepts` are those of the average block, at covariates 0.
     sums = sums_of_rule(score_rule, training, strata)
-    # The formula shows features only: it is for the average block and for mean covariates.
-    intercepts = sums.intercepts + training.terms.mean(axis=0) @ sums.term_weights
+    sums_without_features = sums_of_guesses(score_rule.target_background, training, strata)
+
+    # The formula in the text has features only. Its intercepts are those of the average block, at
+    # mean covariates.
+    mean_terms = training.terms.mean(axis=0)  # covariates as columns of numbers
+    formula_intercepts = sums.intercepts + mean_terms @ sums.term_weights
     return OutcomeRule(
         features=names,
         weights=score_rule.weights,
-        intercepts=intercepts,
-        text=rule_in_words(training.outcome, names, score_rule.weights, intercepts),
+        intercepts=formula_intercepts,
+        text=rule_in_words(training.outcome, names, score_rule.weights, formula_intercepts),
         score_rule=score_rule,
         training=training,
         n_columns=len(feature_names),
         roles=roles,
         sums=sums,
-        guess_sums=sums_of_guesses(score_rule.target_background, training, strata),
+        guess_sums=sums_without_features,
     )
 
 

@@ -139,7 +139,7 @@ def run_outcome_test(
         shuffled = shuffle_scores(
             plan.columns, plan.design, plan.shuffle_plan(progress), plan.n_steps
         )
-        contrasts = contrast_readings(plan, shuffled)
+        contrasts = pvalues_of_contrasts(plan, shuffled)
 
     # Make the rule and cross-validate it.
     rule = RuleParts()  # empty: no rule
@@ -159,13 +159,16 @@ def make_outcome_plan(
     features: Sequence[int | str] | None,
     settings: TestSettings,
 ) -> OutcomePlan:
-    """Check what is asked, and fix the outcome, the columns, and the number of permutations.
+    """Check what is asked, and fix everything that a test needs before outcomes are permuted.
+
+    These are the outcome as numbers, the permutations that the null hypothesis allows, the columns,
+    the number of steps of the stepwise path, and the number of permutations.
 
     Parameters
     ----------
     table : the table, with its outcome as the file or the user has it.
     features : names or indices of preregistered features; None for all.
-    settings : how to test.
+    settings : how to test. In the plan, `permutations` is a number even if the user left it open.
 
     Raises
     ------
@@ -185,28 +188,34 @@ def make_outcome_plan(
     )
     design = make_score_design(outcome, declared)
 
-    # The features, and findings: what the report should say about the table.
+    # The features to use, which vary and differ from one another. And the table with findings:
+    # sentences of the report about what its numbers show.
     usable_features = _usable_features(table, features)
     all_features_are_tested = features is None
-    table = with_outcome_findings(
+    table_with_findings = with_outcome_findings(
         table, outcome, design, has_all_candidates=all_features_are_tested
     )
+
+    # The columns for the stepwise path: adjusted for blocks and covariates, and of length 1.
     columns = make_path_columns(table.X, design, intercept=True, features=usable_features)
 
     # The largest number of features that the stepwise path takes. With an intercept and
     # n_samples − 1 features least squares would fit any outcome.
     n_samples, n_columns = columns.normalized.shape
     n_steps = max(1, min(settings.largest, n_columns, n_samples - 2))
+
+    # The number of permutations, if the user left it open.
+    settings_in_force = settings
     if settings.permutations is None:
-        by_size = shuffles_by_size(n_samples, n_columns, n_steps)
-        settings = replace(settings, permutations=by_size)
+        n_permutations = shuffles_by_size(n_samples, n_columns, n_steps)
+        settings_in_force = replace(settings, permutations=n_permutations)
     return OutcomePlan(
-        table=table,
+        table=table_with_findings,
         outcome=outcome,
         declared=declared,
         design=design,
         columns=columns,
-        settings=settings,
+        settings=settings_in_force,
         n_steps=n_steps,
     )
 
@@ -284,7 +293,9 @@ def refuse_settings_of_two_classes(
         )
 
 
-def contrast_readings(plan: OutcomePlan, shuffled: ShuffledScores) -> tuple[ContrastReading, ...]:
+def pvalues_of_contrasts(
+    plan: OutcomePlan, shuffled: ShuffledScores
+) -> tuple[ContrastReading, ...]:
     """Test the contrasts of the outcome, such as one class against another, by the same shuffles.
 
     Parameters
@@ -294,8 +305,8 @@ def contrast_readings(plan: OutcomePlan, shuffled: ShuffledScores) -> tuple[Cont
 
     Returns
     -------
-    A reading for every contrast; empty if the outcome has no contrasts, if the shuffles were cut
-    short, or if numeric covariates are adjusted for.
+    For every contrast its p-values and its best feature; empty if the outcome has no contrasts, if
+    the shuffles were cut short, or if covariates are adjusted for by regression.
     """
     contrasts = plan.outcome.contrasts
     was_stopped = shuffled.stopped_by is not None
@@ -303,15 +314,18 @@ def contrast_readings(plan: OutcomePlan, shuffled: ShuffledScores) -> tuple[Cont
     has_covariate_terms = plan.design.covariate_terms is not None
     if not contrasts or was_stopped or has_covariate_terms:
         return ()
-    tested_features = plan.columns.feature_of_column  # the numbers of their columns in the table
+
+    # The features that the test of the whole outcome uses, by their columns in the table.
+    tested_features = plan.columns.feature_of_column
     runs = shuffle_contrasts(
         plan.table.X[:, tested_features],
         plan.design,
         contrasts,
-        plan.shuffle_plan(),
+        plan.shuffle_plan(),  # the number of shuffles, the seed, and the processes
         n_steps=plan.n_steps,
     )
-    return read_contrasts(runs, plan.names_of(tested_features), shuffled.pvalue)
+    feature_names = plan.names_of(tested_features)
+    return read_contrasts(runs, feature_names, overall_pvalue=shuffled.pvalue)
 
 
 class RuleParts(NamedTuple):

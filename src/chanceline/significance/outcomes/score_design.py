@@ -114,20 +114,27 @@ def make_score_design(outcome: Outcome, declared: DeclaredRoles = DeclaredRoles(
     declared : the blocks, groups, pairs and covariates that the user declared.
     """
     units = _number_units(outcome, declared)
-    declared_blocks = _number_blocks_of_units(declared, units)
+    declared_blocks = _number_blocks_of_units(declared, units)  # (units,)
     covariates = _read_covariates(outcome, declared, units, declared_blocks)
 
-    # The declared blocks. Categorical covariates with enough samples a level split them further.
-    block_of_unit = covariates.block_of_unit
-    # The scores to permute: residuals of the scores on blocks and on the other covariates.
+    # The blocks to permute within: the declared ones, which `_read_covariates` has split further by
+    # categorical covariates if the parts are large enough.
+    block_of_unit = covariates.block_of_unit  # (units,)
+    # All other covariates as columns of numbers for a regression, (units, terms) and
+    # (samples, terms); None if there are none.
     unit_terms = covariates.unit_terms
+    sample_terms = None
+    if unit_terms is not None:
+        sample_terms = unit_terms[units.unit_of_sample]
+
+    # The scores to permute: residuals of the scores on blocks and on these covariates.
     scores_of_units = outcome.scores[units.sample_of_unit]
     unit_scores = _residual_scores(scores_of_units, block_of_unit, unit_terms)
     return ScoreDesign(
         unit_scores=unit_scores,
         unit_of_sample=units.unit_of_sample,
         block_of_unit=block_of_unit,
-        covariate_terms=None if unit_terms is None else unit_terms[units.unit_of_sample],
+        covariate_terms=sample_terms,
         log_permutations=_log_permutations(unit_scores, block_of_unit),
         encoder=covariates.encoder,
         block_categories=covariates.block_categories,
@@ -181,17 +188,22 @@ def _number_blocks_of_units(declared: DeclaredRoles, units: _Units) -> Ints:
     Parameters
     ----------
     declared : the blocks or pairs, and the groups, that the user declared.
-    units : samples, or groups of samples; a unit must lie within one block, and a pair must have
-        two units.
+    units : samples, or groups of samples. `InputError` is raised unless each unit lies within one
+        block, and each pair has two units.
     """
-    block_of_sample = _number_blocks_of_samples(declared, len(units.unit_of_sample))
-    block_of_unit = block_of_sample[units.sample_of_unit]
-    is_within_one_block = block_of_unit[units.unit_of_sample] == block_of_sample  # (samples,)
-    if not np.all(is_within_one_block):
+    # A unit has many samples if it is a group: one of them stands for the unit.
+    representative_of_unit = units.sample_of_unit  # (units,) numbers of samples
+    unit_of_sample = units.unit_of_sample  # (samples,) numbers of units
+    block_of_sample = _number_blocks_of_samples(declared, len(unit_of_sample))
+    block_of_unit = block_of_sample[representative_of_unit]
+
+    # All samples of a unit must be in the same block as its representative.
+    block_of_representative = block_of_unit[unit_of_sample]  # (samples,)
+    if not np.all(block_of_representative == block_of_sample):
         raise InputError("every group must lie within one block or pair.")
     if declared.pairs is not None:
-        pair_names = np.asarray(declared.pairs)[units.sample_of_unit]
-        _check_pairs_of_two(pair_names, block_of_unit)
+        pair_name_of_unit = np.asarray(declared.pairs)[representative_of_unit]
+        _check_pairs_of_two(pair_name_of_unit, block_of_unit)
     return block_of_unit
 
 
@@ -262,11 +274,16 @@ def _read_covariates(
     if not declared.covariates:
         return _Covariates(declared_blocks)
 
-    # One value of each covariate for every unit, and how these become columns of numbers.
-    columns = read_columns(declared.covariates, len(units.unit_of_sample))
-    check_covariates_of_units(columns, units.unit_of_sample, units.sample_of_unit)
-    columns_of_units = {name: values[units.sample_of_unit] for name, values in columns.items()}
-    encoder = make_encoder(columns_of_units, adjusting=True)
+    # Each covariate has one value for every sample, which must be the same for all samples of a
+    # unit: so one sample of each unit gives the unit's value.
+    values_of_samples = read_columns(declared.covariates, len(units.unit_of_sample))
+    check_covariates_of_units(values_of_samples, units.unit_of_sample, units.sample_of_unit)
+    values_of_units = {}  # by the name of a covariate, (units,)
+    for name, values in values_of_samples.items():
+        values_of_units[name] = values[units.sample_of_unit]
+
+    # How covariates become columns of numbers, and which of them are categorical.
+    encoder = make_encoder(values_of_units, adjusting=True)
     categories = []
     numeric_covariates = []
     for covariate in encoder.covariates:
@@ -276,20 +293,22 @@ def _read_covariates(
             numeric_covariates.append(covariate)
 
     # Strata define the blocks if they have enough units on average.
-    stratum_of_unit = _strata(declared_blocks, categories, columns_of_units)  # 0, 1, …
+    stratum_of_unit = _strata(declared_blocks, categories, values_of_units)  # 0, 1, …
     n_strata = stratum_of_unit.max() + 1
     strata_are_large = len(stratum_of_unit) >= MIN_MEAN_BLOCK_SIZE * n_strata
     if strata_are_large:
-        numeric_encoder = CovariateEncoder(tuple(numeric_covariates))
+        encoder_of_numeric = CovariateEncoder(tuple(numeric_covariates))
         return _Covariates(
             block_of_unit=stratum_of_unit,
-            unit_terms=_regression_terms(outcome, numeric_encoder, columns_of_units),
+            # The regression needs the numeric covariates only. `encoder` has all of them: a rule
+            # for new samples needs the categories, too.
+            unit_terms=_regression_terms(outcome, encoder_of_numeric, values_of_units),
             encoder=encoder,
             block_categories=tuple(category.name for category in categories),
         )
     return _Covariates(
         block_of_unit=declared_blocks,
-        unit_terms=_regression_terms(outcome, encoder, columns_of_units),
+        unit_terms=_regression_terms(outcome, encoder, values_of_units),
         encoder=encoder,
     )
 
@@ -297,18 +316,18 @@ def _read_covariates(
 def _strata(
     block_of_unit: Ints,
     categories: Sequence[Category],
-    columns_of_units: Mapping[str, NDArray[Any]],
+    values_of_units: Mapping[str, NDArray[Any]],
 ) -> Ints:
     """(units,) numbers 0, 1, …, the same for units of one block and of equal levels throughout."""
     block_and_levels = [block_of_unit]
     for category in categories:
-        block_and_levels.append(category.codes(columns_of_units[category.name]))
+        block_and_levels.append(category.codes(values_of_units[category.name]))
     strata = np.unique(np.column_stack(block_and_levels), axis=0, return_inverse=True)[1]
     return strata.reshape(-1).astype(np.int64)
 
 
 def _regression_terms(
-    outcome: Outcome, encoder: CovariateEncoder, columns_of_units: Mapping[str, NDArray[Any]]
+    outcome: Outcome, encoder: CovariateEncoder, values_of_units: Mapping[str, NDArray[Any]]
 ) -> Floats | None:
     """Covariates as columns of numbers for a regression, (units, terms); None without covariates.
 
@@ -319,7 +338,7 @@ def _regression_terms(
     ----------
     outcome : the outcome to be permuted.
     encoder : the covariates to use, and how each becomes columns of numbers.
-    columns_of_units : by the name of a covariate, its values (units,).
+    values_of_units : by the name of a covariate, its values (units,).
     """
     if not encoder.covariates:
         return None
@@ -330,8 +349,8 @@ def _regression_terms(
             f"{outcome.noun} do not have; cut it into few categories of at least "
             f"{MIN_MEAN_BLOCK_SIZE} rows each, within which rows are exchanged."
         )
-    n_units = len(next(iter(columns_of_units.values())))
-    return encoder.transform(columns_of_units, n_units)
+    n_units = len(next(iter(values_of_units.values())))
+    return encoder.transform(values_of_units, n_units)
 
 
 def _residual_scores(unit_scores: Floats, block_of_unit: Ints, unit_terms: Floats | None) -> Floats:

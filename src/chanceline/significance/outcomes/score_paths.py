@@ -75,11 +75,12 @@ def follow_score_paths(columns: PathColumns, scores: Floats, n_steps: int) -> Fo
     scores : (permutations, q, samples) the q numbers that stand for a sample's outcome.
     n_steps : number of features at the end of the path.
     """
+    # Columns and scores as vectors of coordinates, in one orthonormal basis.
     target = make_score_target(columns, scores)
     state = start_score_path(columns.coordinates, target.coordinates, n_steps)
 
-    # Before the first step, `state.products` are the products of the columns with the scores
-    # themselves, which spread and pairs need. The steps overwrite them.
+    # Spread and pairs need the products of the columns with the scores themselves. They must come
+    # before the steps, which replace `state.products` by products with the residuals.
     spread = _score_spread(state.products, target)
     best_pairs = find_best_pairs(
         columns.pairs,
@@ -88,6 +89,7 @@ def follow_score_paths(columns: PathColumns, scores: Floats, n_steps: int) -> Fo
         scale=target.scale,
     )
 
+    # The forward paths. This changes `state`.
     losses, feature_of_step = _take_all_steps(state, target, columns.feature_of_column, n_steps)
     n_permutations = len(scores)
     no_pairs = np.full((n_permutations, 2), NO_FEATURE, dtype=np.int64)
@@ -135,11 +137,12 @@ def _take_all_steps(
 
 
 def make_score_target(columns: PathColumns, scores: Floats) -> ScoreTarget:
-    """Take blocks and covariates out of the scores, and express them in the columns' coordinates.
+    """Prepare the scores as the response of least squares: adjust them, and change their basis.
 
-    In a long table the columns have coordinates in an orthonormal basis of their span, which are
-    fewer than samples. Of the scores' part outside that span, which no column can explain, only the
-    squared length is kept.
+    The scores are adjusted for blocks and covariates by regression. Then they are written in an
+    orthonormal basis, the same as that of the columns. In a long table this basis spans the columns
+    only, and so has fewer coordinates than there are samples. The part of the scores outside that
+    span can't be explained by any column: only its squared length is kept.
 
     Parameters
     ----------
@@ -147,19 +150,21 @@ def make_score_target(columns: PathColumns, scores: Floats) -> ScoreTarget:
     scores : (permutations, q, samples) the q numbers that stand for a sample's outcome.
     """
     n_permutations, n_scores, n_samples = scores.shape
-    # As rows (permutations · q, samples).
-    centred = columns.residuals(scores.reshape(-1, n_samples))
-    coordinates = columns.to_coordinates(centred)
-    in_span = coordinates.reshape(n_permutations, n_scores, -1)  # (permutations, q, coordinates)
+    # `columns` takes vectors as rows: here (permutations · q, samples).
+    score_rows = scores.reshape(-1, n_samples)
+    residual_rows = columns.residuals(score_rows)  # on blocks and covariates
+    coordinate_rows = columns.to_coordinates(residual_rows)  # (permutations · q, coordinates)
+    coordinates = coordinate_rows.reshape(n_permutations, n_scores, -1)
 
     # Sums of squares over all q scores: (permutations,).
-    squared_length = _total_squares(centred.reshape(scores.shape))
-    outside_span = squared_length - _total_squares(in_span)
+    squared_length = _total_squares(residual_rows.reshape(scores.shape))
+    squared_length_in_span = _total_squares(coordinates)
+    squared_length_outside_span = squared_length - squared_length_in_span
     return ScoreTarget(
-        coordinates=in_span,
+        coordinates=coordinates,
         squared_length=squared_length,
         # Rounding may make the difference slightly negative.
-        squared_length_outside_span=np.maximum(outside_span, 0.0),
+        squared_length_outside_span=np.maximum(squared_length_outside_span, 0.0),
         n_samples=n_samples,
     )
 
@@ -199,21 +204,25 @@ class ScorePathState:
         (permutations,) the number of the best column, and (permutations,) whether it was taken: not
         if it lies within the span, so that its direction is zero.
         """
-        # The column of largest gain, which is the reduction of the squared residual. `products` and
-        # `squared_lengths`, from which gains follow, are one step behind: `_update_and_yield_gains`
-        # first projects the direction of the previous step out of both.
+        # The column of largest gain, which is the reduction of the squared residual. Gains follow
+        # from `products` and `squared_lengths`. These two are not updated at the end of a step, but
+        # at the beginning of the next one: while `largest_of_rows` consumes the gains, the
+        # generator projects the previous direction out of both, chunk by chunk.
         gains_of_chunks = self._update_and_yield_gains()
         best_columns, _ = largest_of_rows(gains_of_chunks, n_rows=len(self.residual))
 
-        # The part of each best column outside the directions taken before, scaled to length 1.
-        coordinates = self.columns[:, best_columns].T.astype(float)  # (permutations, coordinates)
-        direction, is_taken = orthogonal_part(coordinates, self.directions[:, : self.n_taken])
+        # The part of each best column outside the directions taken before, scaled to length 1:
+        # (permutations, coordinates).
+        best_vectors = self.columns[:, best_columns].T.astype(float)
+        earlier_directions = self.directions[:, : self.n_taken]
+        direction, is_taken = orthogonal_part(best_vectors, earlier_directions)
 
         # Project the new direction out of the residual, (permutations, q, coordinates).
         coefficients = np.matmul(self.residual, direction[:, :, None])  # (permutations, q, 1)
         self.residual = self.residual - coefficients * direction[:, None, :]
 
-        # Keep the direction for the next step, which projects it out of products and lengths.
+        # Keep direction and coefficients: from these and `n_taken` the next step updates products
+        # and lengths.
         self.directions[:, self.n_taken] = direction
         self.last_coefficients = coefficients.astype(self.columns.dtype)
         self.n_taken += 1

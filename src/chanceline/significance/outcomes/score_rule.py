@@ -130,22 +130,24 @@ def prepare_samples(samples: RuleSamples, training: Bools) -> PreparedSamples:
     """
     training_samples = samples.take(training)
     blocks = training_samples.block_of_sample
-    terms = training_samples.terms
-    n_blocks = int(samples.block_of_sample.max()) + 1
+    terms = training_samples.terms  # covariates as columns of numbers
+    n_blocks = int(samples.block_of_sample.max()) + 1  # of training and held-out samples
 
-    # Columns. A block without training samples gets the column means of its held-out samples. The
-    # means of the other blocks are learnt from training samples alone.
+    # Columns. The means of blocks are learnt from training samples alone. Only a block without any
+    # training samples has the fallback means, which are then those of its held-out samples.
     X = training_samples.X
-    means_of_all_samples = means_of_blocks(samples.X, samples.block_of_sample, n_blocks)
-    column_background = learn_background(X, training_samples, fallback_means=means_of_all_samples)
+    fallback_column_means = means_of_blocks(samples.X, samples.block_of_sample, n_blocks)
+    column_background = learn_background(X, training_samples, fallback_means=fallback_column_means)
     column_residuals = X - column_background.explained(blocks, terms)
     spreads = column_spreads(column_residuals, X)  # infinite for constant columns, which become 0
 
-    # Targets. Those of held-out samples must not be used: a block without training samples gets the
+    # Targets. Those of held-out samples must not be used: a block without training samples has the
     # mean target of all training samples.
     targets = training_samples.outcome.targets
-    overall_means = np.tile(targets.mean(axis=0), (n_blocks, 1))
-    target_background = learn_background(targets, training_samples, fallback_means=overall_means)
+    fallback_target_means = np.tile(targets.mean(axis=0), (n_blocks, 1))
+    target_background = learn_background(
+        targets, training_samples, fallback_means=fallback_target_means
+    )
     return PreparedSamples(
         columns=column_residuals / spreads,
         targets=targets - target_background.explained(blocks, terms),
@@ -307,21 +309,24 @@ def train_score_rule(
 
     # Fit the chosen candidate to all training samples. Its weights are for columns of SD 1: divide
     # by the standard deviations to get weights for the columns as they are.
+    chosen_candidate = candidates[chosen_index]
     prepared = prepare_samples(samples, training)
-    fitted = fit_candidates(prepared, [candidates[chosen_index]])[0]
+    (fitted,) = fit_candidates(prepared, [chosen_candidate])
     spreads_of_support = prepared.spreads[fitted.support]
     weights = fitted.weights / spreads_of_support[:, None]
 
-    # Fitted targets of the training samples, without overfitting: what features add comes from the
-    # cross-fits, in which a sample has no part in its own weights.
+    # Fitted targets of the training samples, (samples, targets). They have two parts. Blocks and
+    # covariates give the first, fitted to all training samples. Features add the second, which is
+    # taken from the cross-fits to avoid overfitting: there a sample has no part in its own weights.
+    fits_without_features = prepared.guesses(training_samples)
     added_in_repeats = [fits.added_by_features[chosen_index] for fits in cross_fits]
-    added_by_features = np.mean(added_in_repeats, axis=0)  # (samples, targets)
+    added_by_features = np.mean(added_in_repeats, axis=0)
     return ScoreRule(
         support=fitted.support,
         weights=weights,
         column_background=prepared.column_background.of_columns(fitted.support),
         target_background=prepared.target_background,
-        training_fits=prepared.guesses(training_samples) + added_by_features,
+        training_fits=fits_without_features + added_by_features,
     )
 
 
@@ -400,8 +405,9 @@ def cross_fit(samples: RuleSamples, candidates: list[ScoreCandidate], seed: Seed
     what the features of each candidate add, (candidates, samples, targets).
     """
     folds = samples.outcome.deal_to_folds(samples.unit_of_sample, n_folds=N_INNER_FOLDS, seed=seed)
-    guesses = np.zeros(samples.outcome.targets.shape)
-    added_by_features = np.zeros((len(candidates), *guesses.shape))
+    shape_of_targets = samples.outcome.targets.shape  # (samples, targets)
+    by_covariates = np.zeros(shape_of_targets)  # predictions from blocks and covariates alone
+    added_by_features = np.zeros((len(candidates), *shape_of_targets))
     for fold in range(folds.max() + 1):
         # Learn everything from the samples outside the fold, the adjustment of columns included.
         is_held_out = folds == fold
@@ -410,12 +416,12 @@ def cross_fit(samples: RuleSamples, candidates: list[ScoreCandidate], seed: Seed
 
         # Predict the held-out samples.
         held_out = samples.take(is_held_out)
-        guesses[is_held_out] = prepared.guesses(held_out)
+        by_covariates[is_held_out] = prepared.guesses(held_out)
         columns = prepared.prepare_columns(held_out)  # (samples, features)
         for candidate, fitted in enumerate(fitted_candidates):
             contribution = columns[:, fitted.support] @ fitted.weights  # (samples, targets)
             added_by_features[candidate, is_held_out] = contribution
-    return CrossFits(guesses, added_by_features)
+    return CrossFits(guesses=by_covariates, added_by_features=added_by_features)
 
 
 def choose_candidate(candidates: list[ScoreCandidate], errors: Floats) -> int:

@@ -100,24 +100,30 @@ def question_of_outcome(table: OutcomeTable, settings: TestSettings) -> SetQuest
 def _permute_scores(
     X: Floats, outcome: Outcome, design: ScoreDesign, settings: TestSettings, n_shuffles: int
 ) -> ScoreShuffles:
-    """Draw permutations of the scores, the numbers that stand for the outcome.
+    """Draw permutations of the scores, the q numbers that stand for the outcome of a sample.
+
+    (q = 1 if the outcome is a number.) The permuted scores are those adjusted for blocks and
+    covariates, as q orthonormal columns.
 
     Parameters
     ----------
     X : (samples, features) the table.
-    outcome : its scores, in their own units, give correlations their sign.
-    design : how scores are permuted.
-    settings : the seed, and the largest number of features of a path.
+    outcome : the outcome, whose scores before adjustment, (samples, q), tell the direction in which
+        a feature goes with the outcome.
+    design : the adjusted scores, and how they are permuted.
+    settings : the seed, and the largest number of features of a stepwise path.
     n_shuffles : number of permutations.
     """
-    # Number 0 are the observed scores. (1 + n_shuffles, q, samples)
-    scores = [design.permuted_scores(settings.seed, number) for number in range(1 + n_shuffles)]
+    # A matrix (q, samples) for every number: 0 for the observed scores, 1, 2, … for permutations.
+    matrices = []
+    for draw_number in range(1 + n_shuffles):
+        matrices.append(design.permuted_scores(settings.seed, draw_number))
     return ScoreShuffles(
         X=X,
         design=design,
         intercept=True,
         largest=settings.largest,
-        scores=np.array(scores),
+        scores=np.array(matrices),  # (1 + n_shuffles, q, samples)
         observed_scores=outcome.scores.T,
     )
 

@@ -202,23 +202,25 @@ class ClassesOutcome(Outcome):
         )
 
 
-def make_classes(names: Sequence[str], name: str, order: Sequence[str]) -> ClassesOutcome:
+def make_classes(
+    class_of_sample: Sequence[str], outcome_name: str, class_names: Sequence[str]
+) -> ClassesOutcome:
     """Make an outcome of several classes; raise `InputError` if a class has a single sample.
 
     Parameters
     ----------
-    names : (samples,) the name of every sample's class.
-    name : the name of the outcome.
-    order : the names of all classes; a class has the code 0, 1, … of its place in this order.
+    class_of_sample : (samples,) the name of every sample's class.
+    outcome_name : the name of the outcome.
+    class_names : the names of all classes, in the order of their codes 0, 1, ….
     """
-    code_of_class = {class_name: code for code, class_name in enumerate(order)}
-    codes = np.array([code_of_class[class_name] for class_name in names], dtype=np.int64)
-    sizes = np.bincount(codes, minlength=len(order))
+    code_of_class = {class_name: code for code, class_name in enumerate(class_names)}
+    codes = np.array([code_of_class[class_name] for class_name in class_of_sample], dtype=np.int64)
+    sizes = np.bincount(codes, minlength=len(class_names))
     codes_of_small_classes = np.flatnonzero(sizes < 2)
     if len(codes_of_small_classes):
-        small_class = order[codes_of_small_classes[0]]
+        small_class = class_names[codes_of_small_classes[0]]
         raise InputError(
-            f"the class {small_class!r} of {name!r} has one sample, and two are needed; "
+            f"the class {small_class!r} of {outcome_name!r} has one sample, and two are needed; "
             "leave it out, or join classes."
         )
-    return ClassesOutcome(name=name, class_names=tuple(order), codes=codes)
+    return ClassesOutcome(name=outcome_name, class_names=tuple(class_names), codes=codes)

@@ -119,7 +119,9 @@ def contrast_design(design: ScoreDesign, contrast: Contrast) -> ContrastDesign |
     """How to permute the two sides of one contrast, such as class A against class B.
 
     Units are exchanged within blocks. A unit is a sample, or a group of samples that share one
-    outcome. The members are the units of the two sides; they are numbered anew, 0, 1, …
+    outcome. The units of the two sides are called members, and are numbered anew, 0, 1, …. So there
+    are two numberings: of all units (in `design`), and of the members (in the result). The result
+    has only the samples of the two sides.
 
     Parameters
     ----------
@@ -136,9 +138,9 @@ def contrast_design(design: ScoreDesign, contrast: Contrast) -> ContrastDesign |
     sign_of_unit = contrast.signs[first_sample_of_unit]  # (all units,)
 
     # The members, their signs, and their blocks, which are numbered anew without gaps.
-    members = np.flatnonzero(sign_of_unit)  # numbers among all units, ascending
-    sign_of_member = sign_of_unit[members].astype(float)
-    old_block_of_member = design.block_of_unit[members]
+    unit_of_member = np.flatnonzero(sign_of_unit)  # (members,) numbers among all units, ascending
+    sign_of_member = sign_of_unit[unit_of_member].astype(float)
+    old_block_of_member = design.block_of_unit[unit_of_member]
     block_of_member = np.unique(old_block_of_member, return_inverse=True)[1]
 
     # The scores to permute: the signs, less their mean in the block. In a block with members of one
@@ -149,23 +151,23 @@ def contrast_design(design: ScoreDesign, contrast: Contrast) -> ContrastDesign |
     if np.abs(centred_signs).max() == 0:
         return None
 
-    # The member to which each sample of the two sides belongs. `members` is sorted and contains the
-    # unit of each of these samples, so that `searchsorted` gives the unit's place in it.
-    is_in_contrast = samples_of_contrast(contrast)
-    unit_of_sample = design.unit_of_sample[is_in_contrast]
-    member_of_sample = np.searchsorted(members, unit_of_sample)
+    # For each sample of the two sides, the member to which it belongs: the position of its unit in
+    # `unit_of_member`, where it always occurs. `searchsorted` finds it, as the array is ascending.
+    is_in_contrast = samples_of_contrast(contrast)  # (samples,)
+    unit_of_kept_sample = design.unit_of_sample[is_in_contrast]
+    member_of_kept_sample = np.searchsorted(unit_of_member, unit_of_kept_sample)
     return ContrastDesign(
-        # In this design, the units are the members alone.
+        # In the new design the units are the members alone, in their own numbering.
         unit_scores=orthonormal_columns(centred_signs[:, None]),
-        unit_of_sample=member_of_sample,
+        unit_of_sample=member_of_kept_sample,
         block_of_unit=block_of_member.astype(np.int64),
         covariate_terms=None,
         log_permutations=0.0,  # no contrast uses this number
         encoder=design.encoder,
         block_categories=design.block_categories,
         # A draw permutes all units, and is then restricted to the members: so the draws of all
-        # contrasts belong together.
-        members=members,
+        # contrasts belong together. These two are in the numbering of all units.
+        members=unit_of_member,
         all_blocks=design.block_of_unit,
     )
 
@@ -247,25 +249,28 @@ def read_contrasts(
     """
     if not runs:
         return ()
-    # A run that was cut short has fewer rows.
-    n_rows = min(len(run.shuffled.totals) for run in runs)
-    # `rank_losses` gives the rank 1 to the smallest value of a column, but the statistics `totals`
-    # are large where sides differ: so they are negated.
-    negated_totals = np.column_stack([-run.shuffled.totals[:n_rows] for run in runs])
-    ranks = rank_losses(negated_totals)  # (rows, contrasts)
-    # For each rank, `adjust_ranks` counts the rows whose smallest rank is no larger. Row 0 has the
-    # counts for the ranks of the observed outcome: divided by the number of rows, p-values.
-    counts = adjust_ranks(ranks)
-    single_step_pvalues = counts[0] / n_rows
 
-    readings = []
+    # The statistic of every labelling in every contrast, (labellings, contrasts): large where the
+    # two sides differ. A run that was cut short has fewer labellings: use those that all runs have.
+    n_labellings = min(len(run.shuffled.totals) for run in runs)
+    statistics = np.column_stack([run.shuffled.totals[:n_labellings] for run in runs])
+
+    # Rank the labellings in each contrast. `rank_losses` gives the rank 1 to the smallest loss, so
+    # that the negative statistic is the loss.
+    ranks = rank_losses(-statistics)  # (labellings, contrasts)
+    # For each rank, count the labellings whose smallest rank in any contrast is no larger. Only the
+    # counts for the ranks of the observed outcome, in row 0, are needed.
+    counts = adjust_ranks(ranks)  # (labellings, contrasts)
+    single_step_pvalues = counts[0] / n_labellings
+
+    results = []
     for run, single_step_pvalue in zip(runs, single_step_pvalues.tolist(), strict=True):
         pvalue_alone = run.shuffled.pvalue
-        reading = ContrastReading(
+        result = ContrastReading(
             words=run.contrast.words,
             feature=feature_names[run.feature],
             pvalue=pvalue_alone,
             adjusted_pvalue=max(single_step_pvalue, pvalue_alone, overall_pvalue),
         )
-        readings.append(reading)
-    return tuple(readings)
+        results.append(result)
+    return tuple(results)

@@ -126,18 +126,19 @@ def _listed_lines(heading: str, sentences: Sequence[str]) -> list[str]:
 
 
 def _contrast_lines(result: OutcomeTest) -> list[str]:
-    """A table of the comparisons between classes, the smallest adjusted p-value first.
+    """A table of the comparisons between classes (contrasts), smallest adjusted p-value first.
 
     No lines without comparisons.
     """
     if not result.contrasts:
         return []
-    smallest_p_first = sorted(result.contrasts, key=lambda reading: reading.adjusted_pvalue)
-    width = max(len(reading.words) for reading in smallest_p_first)
+    contrasts = sorted(result.contrasts, key=lambda contrast: contrast.adjusted_pvalue)
+    # `contrast.words` says what is compared: `ill against well`.
+    width = max(len(contrast.words) for contrast in contrasts)
     lines = ["Which classes differ (p adjusted for all comparisons; best feature):"]
-    for reading in smallest_p_first:
-        pvalue = f"{reading.adjusted_pvalue:<8.2g}"
-        lines.append(f"  {reading.words:<{width}}  p = {pvalue} {reading.feature}")
+    for contrast in contrasts:
+        pvalue = f"{contrast.adjusted_pvalue:<8.2g}"
+        lines.append(f"  {contrast.words:<{width}}  p = {pvalue} {contrast.feature}")
     return lines
 
 

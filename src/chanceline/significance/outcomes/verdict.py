@@ -130,9 +130,13 @@ def _verdict_of_structure(
     names_of_size : the names of the best 1, 2, … features.
     level : the p-value that convinces.
     """
-    # Position 0 of these arrays is for 1 feature, position 1 for 2 features, ….
-    pvalues_of_size = shuffled.adjusted_pvalues().path
-    losses_of_size = shuffled.losses.path[0]  # row 0: the observed outcome
+    # p-values and losses of the stepwise path (`path`), which adds a feature at every step. The
+    # loss is the share of the outcome that is not explained. In both arrays position 0 is for 1
+    # feature, position 1 for 2 features, ….
+    adjusted_pvalues = shuffled.adjusted_pvalues()
+    pvalues_of_size = adjusted_pvalues.path  # (sizes,)
+    losses_of_all_outcomes = shuffled.losses.path  # (1 + permutations, sizes)
+    losses_of_size = losses_of_all_outcomes[0]  # of the observed outcome
     convincing_positions = np.flatnonzero(pvalues_of_size <= level)
     if len(convincing_positions) == 0:
         reason = (
