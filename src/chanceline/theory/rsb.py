@@ -522,9 +522,9 @@ class RSBBranch(ChiBranch[RSBState]):
             the threshold of the rule, only if it is free,
             the break points, which are the sizes of the groups (k).
 
-        Two callers rely on this order: the equations of the break points must be the last k, because
-        `solve_with` cuts them off at the end if the break points are held, and with k = 1
-        `transition.complexity` reads the last one.
+        Two callers rely on this order: `solve_with` cuts the equations of the break points off at
+        the end if the break points are held, and with k = 1 `transition.complexity` reads the last
+        one.
 
         `averages` are the averages over patterns and variables at this point, `alpha` is its load,
         and `entropy` is ln(number of separating supports) per variable.
