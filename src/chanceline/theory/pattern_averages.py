@@ -185,7 +185,7 @@ class PatternMeans(NamedTuple):
     tight: float  # p₊
     curvature_square: float  # g''², where ' is ∂/∂μ
     tight_square: float  # p₊²
-    curvature_tight: float  # g''p₊
+    curvature_times_tight: float  # g''p₊
 
 
 def pattern_means(
@@ -245,5 +245,5 @@ def _means_of_class(class_law: ClassLaw, kappa_over_rho: Numbers) -> PatternMean
         tight=class_law.mean(p_tight),
         curvature_square=class_law.mean(curvature**2),
         tight_square=class_law.mean(p_tight**2),
-        curvature_tight=class_law.mean(curvature * p_tight),
+        curvature_times_tight=class_law.mean(curvature * p_tight),
     )

@@ -283,8 +283,8 @@ def _stability_products(evaluated: _Evaluated) -> StabilityProducts:
     """The three stability products between supports at a point, each stable below 1."""
     return StabilityProducts(
         between=_replicon_between(evaluated),
-        weights=_weights_mode(evaluated),
-        mixed=_mixed_mode(evaluated),
+        weights=_weights_stability_product(evaluated),
+        mixed=_mixed_stability_product(evaluated),
     )
 
 
@@ -304,7 +304,7 @@ def _replicon_between(evaluated: _Evaluated) -> float:
     return float(alpha * mean_g_square * mean_f_square)
 
 
-def _weights_mode(evaluated: _Evaluated) -> float:
+def _weights_stability_product(evaluated: _Evaluated) -> float:
     """Stability against changes that differ among the weight vectors of both of two supports.
 
     The overlap of two supports then depends on which weight vectors of each are compared. In the
@@ -324,7 +324,7 @@ def _weights_mode(evaluated: _Evaluated) -> float:
     return float(scale * mean_tight_square * mean_chosen_square)
 
 
-def _mixed_mode(evaluated: _Evaluated) -> float:
+def _mixed_stability_product(evaluated: _Evaluated) -> float:
     """Compute the factor by which a small perturbation of the mixed kind grows, stable below 1:
 
         (α/χ)⟨−g''p₊⟩⟨f''p⟩/E.
@@ -346,8 +346,8 @@ def _mixed_mode(evaluated: _Evaluated) -> float:
     stiffness = evaluated.values.E.value  # E
     chi = evaluated.coords.chi.value
     scale = alpha / (chi * stiffness**2)
-    pattern_mean = evaluated.pattern_averages.curvature_tight  # ⟨g''p₊⟩
-    scaled_variable_mean = evaluated.variable_averages.curvature_nonzero  # ⟨E f''p⟩
+    pattern_mean = evaluated.pattern_averages.curvature_times_tight  # ⟨g''p₊⟩
+    scaled_variable_mean = evaluated.variable_averages.curvature_times_nonzero  # ⟨E f''p⟩
     return float(-scale * pattern_mean * scaled_variable_mean)
 
 

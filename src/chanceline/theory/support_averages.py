@@ -34,7 +34,7 @@ class VariableMeans(NamedTuple):
     log_partition: Numbers  # ln(1 + e^{−K}B)
     curvature_square: float  # f''²
     nonzero_square: float  # [p P(w ≠ 0)]²
-    curvature_nonzero: float  # f'' p P(w ≠ 0)
+    curvature_times_nonzero: float  # f'' p P(w ≠ 0)
 
 
 class VariableParameters(NamedTuple):
@@ -198,5 +198,5 @@ def variable_means(
         log_partition=weighted_sum(node_weights, law.log_partition),  # mean of f
         curvature_square=weighted_sum(node_weights, curvature**2),
         nonzero_square=weighted_sum(node_weights, p_nonzero**2),
-        curvature_nonzero=weighted_sum(node_weights, curvature * p_nonzero),
+        curvature_times_nonzero=weighted_sum(node_weights, curvature * p_nonzero),
     )
