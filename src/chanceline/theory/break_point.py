@@ -105,6 +105,9 @@ def _pattern_curvature_moments(
     whose μ has a Gaussian distribution in each class. `order` has the parameters of these
     distributions at density ρ (`rho`), and `step` is the step of the quadrature. The ensemble must
     allow no errors.
+
+    g'' has a formula. g''' is its derivative, by a Dual: a number that carries its derivative
+    through every formula it enters.
     """
     s2 = rho - order.q0  # s², the variance of a violation around its mean μ
     # The ceiling, above which violations are left as errors, keeps its default: infinity.
@@ -113,16 +116,21 @@ def _pattern_curvature_moments(
     )
     # Two lists with the classes in the same order.
     laws_of_classes = class_laws(ensemble, parameters, step)
-    offsets_of_classes = ensemble.offsets(rho, order.threshold)
+    pattern_classes = ensemble.offsets(rho, order.threshold)
 
     means = np.zeros(3)  # of g''², g''³ and g'''²
-    for class_law, class_offset in zip(laws_of_classes, offsets_of_classes, strict=True):
+    for class_law, pattern_class in zip(laws_of_classes, pattern_classes, strict=True):
         # In a class μ is Gaussian: √q₀ z + offset, here at the nodes z of the quadrature, (nodes,).
-        mean_violation = np.sqrt(order.q0) * class_law.nodes + class_offset.offset
-        # With a Dual, a number that carries its derivative by μ, g'' carries the derivative g'''.
-        law = pattern_law(_differentiable(mean_violation), s2, order.chi)
+        mean_violation = np.sqrt(order.q0) * class_law.nodes + pattern_class.offset
+
+        # μ enters as a Dual whose derivative by itself is 1, so `curvature`, which is g'', is a
+        # Dual whose derivative is g'''.
+        law = pattern_law(_dual_with_unit_derivative(mean_violation), s2, order.chi)
+        second_derivative = law.curvature.value  # g'', (nodes,)
+        third_derivative = law.curvature.differential[0]  # g''', (nodes,)
+
         # The weights have the share of the class as a factor, so the sum over classes is a mean.
-        means += _curvature_moments(law.curvature, class_law.weights)
+        means += _curvature_moments(second_derivative, third_derivative, class_law.weights)
 
     square, cube, slope_square = means.tolist()
     return CurvatureMoments(square=square, cube=cube, slope_square=slope_square)
@@ -138,6 +146,9 @@ def _variable_curvature_moments(
     f(u) = ln(1 + odds); primes are derivatives by u. The means of the result are over all
     variables, whose u is Gaussian with the mean 0. `order` has the parameters of these
     distributions, and `step` is the step of the quadrature.
+
+    f'' has a formula. f''' is its derivative, by a Dual: a number that carries its derivative
+    through every formula it enters.
     """
     field_variance = order.F1 - order.F0  # V, the variance of the field around its mean u
     net_stiffness = order.E - order.F1 + order.F0  # d: the mean weight of a chosen variable is u/d
@@ -146,33 +157,36 @@ def _variable_curvature_moments(
 
     # u = √F₀ z, at the nodes z of the quadrature, (nodes,).
     mean_field = np.sqrt(order.F0) * rule.nodes
-    # With a Dual, a number that carries its derivative by u, f'' carries the derivative f'''.
+    # u enters as a Dual whose derivative by itself is 1, so `curvature`, which is f'', is a Dual
+    # whose derivative is f'''.
     law = variable_law(
-        mean_field=_differentiable(mean_field),
+        mean_field=_dual_with_unit_derivative(mean_field),
         field_variance=field_variance,
         net_stiffness=net_stiffness,
         price=order.K,
         signed=ensemble.signed,
     )
-    return _curvature_moments(law.curvature, rule.weights)
+    second_derivative = law.curvature.value  # f'', (nodes,)
+    third_derivative = law.curvature.differential[0]  # f''', (nodes,)
+    return _curvature_moments(second_derivative, third_derivative, rule.weights)
 
 
-def _differentiable(field: Array) -> Dual:
+def _dual_with_unit_derivative(field: Array) -> Dual:
     """The field, (nodes,), as a Dual: functions of it then carry their derivative by the field."""
     return Dual(field, np.ones((1, len(field))))
 
 
-def _curvature_moments(curvature: Dual, weights: Array) -> CurvatureMoments:
-    """The moments of a second derivative g'' and of the third, g''', over the field.
+def _curvature_moments(
+    second_derivative: Array, third_derivative: Array, weights: Array
+) -> CurvatureMoments:
+    """Average the square and the cube of a second derivative, and the square of the third one.
 
-    `curvature` is g'' at the nodes, (nodes,), a Dual whose differential by the field is g''';
-    `weights` are those of the nodes, (nodes,).
+    All arrays are (nodes,); `weights` are those of the nodes.
     """
-    third = curvature.differential[0]  # (nodes,)
     return CurvatureMoments(
-        square=float(weights @ curvature.value**2),
-        cube=float(weights @ curvature.value**3),
-        slope_square=float(weights @ third**2),
+        square=float(weights @ second_derivative**2),
+        cube=float(weights @ second_derivative**3),
+        slope_square=float(weights @ third_derivative**2),
     )
 
 

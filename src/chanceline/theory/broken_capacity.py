@@ -61,11 +61,11 @@ def capacity_near(branch: RSBBranch, start: Array) -> RSBCapacity:
     # The error of the grids is estimated by the change of the load.
     grid_error = abs(alpha - solved.state.alpha)
 
-    # Newton's method stops at an entropy Σ that is not exactly 0, which shifts the load by
-    # Σ/(∂Σ/∂α). One of its equations is Σ/H₂(ρ) = 0 with the binary entropy H₂ < 1, so the largest
-    # residual bounds Σ.
-    largest_entropy = solved.residual
-    newton_error = abs(largest_entropy / solved.state.entropy_by_alpha)
+    # Newton's method stops where the largest residual r is small but not exactly 0. One of the
+    # residuals is Σ/H₂(ρ), and the binary entropy H₂ is below 1, so |Σ| < r. An entropy of r
+    # instead of 0 would shift the load by r/(∂Σ/∂α).
+    largest_residual = solved.residual  # r
+    newton_error = abs(largest_residual / solved.state.entropy_by_alpha)
 
     rounding_error = _LOAD_ROUNDING * alpha
     return RSBCapacity(

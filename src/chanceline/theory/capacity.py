@@ -238,7 +238,7 @@ def _capacity_by_ansatz(ansatz: str, rho: float, ensemble: Ensemble) -> Capacity
         alpha, error = full_breaking(rho, one_step.alpha)
 
     # At which loads the supports begin to fall into groups, as fields of `Capacity`.
-    breaking_fields = transition_at(rho, ensemble).as_fields()
+    transition_fields = transition_at(rho, ensemble).as_fields()
     return Capacity(
         rho=rho,
         ansatz=ansatz,
@@ -247,7 +247,7 @@ def _capacity_by_ansatz(ansatz: str, rho: float, ensemble: Ensemble) -> Capacity
         bounds=bounds_at(rho, ensemble),
         ensemble=ensemble,
         threshold=one_step.state.order.threshold,
-        **breaking_fields,
+        **transition_fields,
     )
 
 
@@ -291,9 +291,9 @@ def _symmetric_capacity(
     capacity_point = zero_entropy(branch, start)
 
     # The fields of `Capacity` that say where and how the assumption fails.
-    breaking_fields: dict[str, Any] = {"replicon_alpha": None}
+    transition_fields: dict[str, Any] = {"replicon_alpha": None}
     if with_breaking:
-        breaking_fields = _breaking_fields(branch, capacity_point)
+        transition_fields = _transition_fields(branch, capacity_point)
 
     symmetric_capacity = Capacity(
         rho=rho,
@@ -303,7 +303,7 @@ def _symmetric_capacity(
         bounds=bounds_at(rho, ensemble),
         ensemble=ensemble,
         threshold=capacity_point.solved.state.order.threshold,
-        **breaking_fields,
+        **transition_fields,
     )
     return _SymmetricCapacity(symmetric_capacity, point=capacity_point.solved.unknowns)
 
@@ -328,14 +328,21 @@ def _capacity_of_all_variables(rho: float, ensemble: Ensemble) -> Capacity:
     )
 
 
-def _breaking_fields(branch: Branch, capacity_point: CapacityPoint) -> dict[str, Any]:
+def _transition_fields(branch: Branch, capacity_point: CapacityPoint) -> dict[str, Any]:
     """Return where and how separating supports fall into groups, as fields of a `Capacity`.
 
     A support is a choice of variables. The theory without groups ("replica symmetry") is stable as
     long as a factor, the replicon, is at most 1: small differences between supports grow by this
     factor from one round of the equations to the next. The replicon increases with the load, and
     the critical point is where it is 1. `capacity_point` is the capacity of `branch`, the largest
-    load of interest. Fields that are not known for the ensemble and density are left out.
+    load of interest. The keys of the result are
+
+        replicon_alpha                 always: the load of the critical point, or None if the
+                                       theory without groups is stable up to the capacity,
+        break_point                    if there is a critical point, and groups can be computed for
+                                       the ensemble: the break point there,
+        dynamic_alpha, static_alpha    if also the density is large enough: the loads at which
+                                       groups form by a jump, or None if there is no jump.
     """
     at_capacity = capacity_point.solved
     if at_capacity.state.replicon_between <= 1:

@@ -104,21 +104,29 @@ class Curve(Result):
 
 
 def _row_of_point(point: Any) -> dict[str, Any]:
-    """Return the columns that every curve has, for one point: a `Density` or a `Capacity`.
+    """Return one row of the table of a curve: the columns that all points of its kind have.
 
-    Loads are patterns per variable. Below the load `vc` every choice of variables separates the
-    patterns, below `cover_gardner` typical choices do. `union` and `l0_gardner` are upper bounds on
-    the capacity `alpha_vs`, whose error is `error`.
+    A `Density` is the smallest share of variables ρ with which a rule separates the patterns at a
+    given load α, patterns per variable. A `Capacity` is the largest load at which this is possible
+    with a given ρ; its row also has the loads of `Bounds` for comparison.
     """
     if isinstance(point, Density):
-        return {"alpha": point.alpha, "rho": point.rho, "error": point.error}
+        return {
+            "alpha": point.alpha,
+            "rho": point.rho,
+            "error": point.error,  # of ρ
+        }
     bounds = point.bounds
     return {
         "rho": point.rho,
+        # Below these loads every choice of ρN variables separates, or a typical choice.
         "vc": bounds.vc,
         "cover_gardner": bounds.cover_gardner,
+        # The capacity and its numerical error.
         "alpha_vs": point.alpha,
         "error": point.error,
+        # Upper bounds on the capacity: where the expected number of separating choices vanishes,
+        # and where the replica-symmetric solutions end.
         "union": bounds.union,
         "l0_gardner": bounds.l0_gardner,
     }

@@ -106,21 +106,30 @@ class StabilityLaw:
 def weight_law(laws: FieldLaws) -> WeightLaw:
     """Compute the distribution of the weights of chosen variables, in units of their RMS.
 
-    A variable is described by its field u: it is chosen with probability p(u), and then has a
-    Gaussian weight of mean u/d, whose variance is the same for all u. On a grid of fields the
-    distribution is therefore a mixture of Gaussians, one for each node. `laws` has the parameters
-    of a solution of the theory, which determine p(u), d and the distribution P(u) of the fields.
+    A variable is described by its field u, by which the patterns pull its weight. It is chosen with
+    probability p(u), and then has a Gaussian weight:
+
+        log-odds of p(u)        u²/2d − switch,    switch = K − ½ ln(E/d),
+        mean of the weight      u/d,
+        variance of the weight  1/d − 1/E, the same for all u.
+
+    K is the price of a variable, E the stiffness of the weights and d their net stiffness, which is
+    smaller. On a grid of fields the distribution is a mixture of Gaussians, one for each node.
+    `laws` has the parameters of a solution of the theory, which determine K, E, d and the
+    distribution P(u) of the fields.
     """
     _check_laws(laws)
-    E = laws.E  # multiplier of the norm of the weights
-    d = laws.d  # the mean weight of a chosen variable in the field u is u/d
+    stiffness = laws.E  # E
+    net_stiffness = laws.d  # d
+    switch = laws.K - 0.5 * np.log(stiffness / net_stiffness)
+
     # The choices of variables that separate the patterns may fall into groups within groups.
     # `multipliers` has a number for each level, `breaks` one between levels (none without groups).
     law_at_field, recursion = support_recursion(
         multipliers=np.array(laws.conjugates),
         breaks=np.array(laws.breaks),
-        d=d,
-        switch=laws.K - 0.5 * np.log(E / d),  # p(u) has the log-odds u²/2d − switch
+        d=net_stiffness,
+        switch=switch,
     )
     # The fields are those on the last level, inside the smallest groups.
     field_probabilities = recursion.weights[-1]  # P(u) du, (nodes,)
@@ -128,7 +137,7 @@ def weight_law(laws: FieldLaws) -> WeightLaw:
 
     # The equations that the solution fulfils make the mean square of these weights 1. So they are
     # already in units of their RMS.
-    weight_variance = (E - d) / (E * d)  # 1/d − 1/E
+    weight_variance = (stiffness - net_stiffness) / (stiffness * net_stiffness)  # 1/d − 1/E
     return WeightLaw(
         shares=chosen_shares / chosen_shares.sum(),
         means=law_at_field.mean_weight,  # u/d

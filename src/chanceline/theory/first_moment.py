@@ -65,15 +65,15 @@ _THRESHOLD_GRID = np.linspace(-8, 8, 321)
 _PRICE_GRID = np.linspace(-5, 60, 651)
 
 
-class _RhoOrAlpha(NamedTuple):
-    """What is held while the zero of the exponent is sought: the density ρ, or the load α.
+class _GivenRhoOrAlpha(NamedTuple):
+    """Which of density ρ and load α is given while the zero of the exponent is sought.
 
-    The equations give the ratio α/ρ; this turns it into both.
+    The equations give the ratio α/ρ. With one of α and ρ given, the ratio determines the other.
     """
 
-    name: str  # for the sentence of an error
-    rho_guess: float  # a density near the one sought, or that itself where it is held
-    rho_and_alpha: Callable[[float], tuple[float, float]]  # (ρ, α) from α/ρ
+    name: str  # of the problem, for error messages
+    rho_guess: float  # ρ itself if it is given, else a density near the solution
+    rho_and_alpha_of_ratio: Callable[[float], tuple[float, float]]  # (ρ, α) from the ratio α/ρ
 
 
 @dataclass(frozen=True)
@@ -101,12 +101,17 @@ def first_moment_load(rho: float, ensemble: Ensemble = PLAIN) -> float:
     """
     if _first_moment_always_grows(ensemble):
         return np.inf
-    at_rho = _RhoOrAlpha(
+
+    def rho_and_alpha_of_ratio(alpha_over_rho: float) -> tuple[float, float]:
+        """The given density, and the load that follows from the ratio."""
+        return rho, alpha_over_rho * rho
+
+    given_rho = _GivenRhoOrAlpha(
         name=f"the first moment at rho = {rho:.10g}",
         rho_guess=rho,
-        rho_and_alpha=lambda alpha_over_rho: (rho, alpha_over_rho * rho),
+        rho_and_alpha_of_ratio=rho_and_alpha_of_ratio,
     )
-    return _solve_first_moment(at_rho, ensemble).alpha
+    return _solve_first_moment(given_rho, ensemble).alpha
 
 
 def first_moment_density(alpha: float, ensemble: Ensemble = PLAIN) -> float:
@@ -124,13 +129,19 @@ def first_moment_density(alpha: float, ensemble: Ensemble = PLAIN) -> float:
     # Two densities can solve the equations, because the load at which the expected number stops
     # growing may decrease again towards ρ = 1. The guess is near the smaller of the two densities.
     rho_guess = _guessed_density(alpha, ensemble)
-    at_alpha = _RhoOrAlpha(
+
+    # The solver finds the ratio α/ρ. It serves for a given ρ and for a given α, and is told by a
+    # function how to get both from the ratio.
+    def rho_and_alpha_of_ratio(alpha_over_rho: float) -> tuple[float, float]:
+        """The density that follows from the ratio, and the given load."""
+        return alpha / alpha_over_rho, alpha
+
+    given_alpha = _GivenRhoOrAlpha(
         name=f"the first moment at alpha = {alpha:.10g}",
         rho_guess=rho_guess,
-        # The equations give the ratio α/ρ. Here α is given, and the ratio determines ρ.
-        rho_and_alpha=lambda alpha_over_rho: (alpha / alpha_over_rho, alpha),
+        rho_and_alpha_of_ratio=rho_and_alpha_of_ratio,
     )
-    return _solve_first_moment(at_alpha, ensemble).rho
+    return _solve_first_moment(given_alpha, ensemble).rho
 
 
 def _guessed_density(alpha: float, ensemble: Ensemble) -> float:
@@ -159,7 +170,7 @@ def _guessed_density(alpha: float, ensemble: Ensemble) -> float:
     return float(expit(root))
 
 
-def _solve_first_moment(rho_or_alpha: _RhoOrAlpha, ensemble: Ensemble) -> Counted:
+def _solve_first_moment(rho_or_alpha: _GivenRhoOrAlpha, ensemble: Ensemble) -> Counted:
     """Find the load and the density where the expected number of solutions stops growing with N.
 
     A solution is a choice of ρN of N variables together with a set of errors, such that a rule on
@@ -195,7 +206,7 @@ def _solve_first_moment(rho_or_alpha: _RhoOrAlpha, ensemble: Ensemble) -> Counte
 
 
 def _solve_stationary(
-    rho_or_alpha: _RhoOrAlpha, ensemble: Ensemble, start: Array
+    rho_or_alpha: _GivenRhoOrAlpha, ensemble: Ensemble, start: Array
 ) -> Solved[Counted]:
     """Find the zero of the exponent by Newton's method; `start` is a point near it."""
     # The terms of the exponent are of the order of 1, so each has a rounding error of about EPS.
@@ -222,7 +233,7 @@ def _rising_rates(wanted: float, small: float, factor: float | None) -> list[flo
 
 
 def _solve_along_rates(
-    rho_or_alpha: _RhoOrAlpha,
+    rho_or_alpha: _GivenRhoOrAlpha,
     ensemble: Ensemble,
     without_errors: Solved[Counted],
     rates: list[float],
@@ -242,7 +253,7 @@ def _solve_along_rates(
 
 
 def _solution_with_larger_ratio(
-    rho_or_alpha: _RhoOrAlpha, ensemble: Ensemble, first_solution: Solved[Counted]
+    rho_or_alpha: _GivenRhoOrAlpha, ensemble: Ensemble, first_solution: Solved[Counted]
 ) -> Counted:
     """Search for a second solution of the equations; return the one with the larger ratio α/ρ.
 
@@ -252,13 +263,14 @@ def _solution_with_larger_ratio(
     price of an error, whose weight is e^{−y}. If many errors are allowed, there can be a solution
     besides `first_solution`, with another threshold, whose rules give up the rarer class.
 
-    The rules of both solutions are in the expected number. If ρ is given, this number therefore
-    grows with N at all loads up to the larger of the two. If α is given, it grows at all densities
-    down to the smaller of the two. In both cases the solution with the larger ratio α/ρ is the one
-    that counts. `first_solution` is returned if no second solution is found.
+    Each solution stands for one kind of rules, whose expected number grows with N as long as α/ρ is
+    below the ratio of the solution. The two expected numbers add up. Their sum grows as long as one
+    of them does, and so up to the larger of the two ratios. `first_solution` is returned if no
+    second solution is found.
     """
-    # Start the second solution from x of the first, the best threshold of a rule with all
-    # variables, and the price at which these two give the allowed share of errors.
+    # Newton's method needs a start (ln x, b, y) of the second solution: x of the first one, the
+    # best threshold of a rule with all variables, and the price at which these two give the allowed
+    # share of errors.
     log_response, _, _ = first_solution.unknowns  # ln x; b and y are not used
     threshold_of_all = gardner(ensemble).threshold
     response_and_threshold = np.array([log_response, threshold_of_all])  # (ln x, b)
@@ -416,7 +428,9 @@ def _first_moment_always_grows(ensemble: Ensemble) -> bool:
     return bool(exponents.max() >= 0)
 
 
-def _first_moment_equations(point: Array, rho_or_alpha: _RhoOrAlpha, ensemble: Ensemble) -> Counted:
+def _first_moment_equations(
+    point: Array, rho_or_alpha: _GivenRhoOrAlpha, ensemble: Ensemble
+) -> Counted:
     """Evaluate the equations for load and density where the expected number stops growing with N.
 
     The expected number of solutions grows as e^{N·exponent}, with the density ρ, the load α and
@@ -424,37 +438,42 @@ def _first_moment_equations(point: Array, rho_or_alpha: _RhoOrAlpha, ensemble: E
         exponent = H₂(ρ) + ρ·per_variable + α·per_pattern.
 
     H₂(ρ) is the entropy of choices of ρN variables; `per_variable` and `per_pattern` are what each
-    chosen variable and each pattern add. The exponent must be 0, and stationary in the coordinates
-    of `point`: ln x (x is the response of the weights), the threshold b of the rule if the classes
-    are not equal, and the price y of an error if errors are allowed.
+    chosen variable and each pattern add. The exponent must be 0 and stationary in the coordinates
+    of `point`, which gives an equation each:
 
-    Returns α, ρ and what is left of the equations in this order: exponent, slope in b, slope in y.
+        ∂exponent/∂ln x = 0    x is the response of the weights; solved here, for the ratio α/ρ,
+        exponent = 0           first component of the residual,
+        ∂exponent/∂b = 0       next component, only if the rule has a free threshold b,
+        ∂exponent/∂y = 0       last component, only if errors are allowed, at the price y each.
+
+    Returns α, ρ and the residual, (coordinates,), each component scaled to the order of 1.
     """
     unknowns = _decode(point, ensemble)
     # Two Duals, numbers with a `value` and a `gradient` by the coordinates.
     per_variable = _exponent_per_variable(unknowns.response, ensemble.signed)
     per_pattern = _exponent_per_pattern(unknowns, ensemble)
 
-    # The slope in ln x vanishes: ρ·variable_slope + α·pattern_slope = 0. This is solved directly
-    # for α/ρ. One of α and ρ is given, and the ratio determines the other.
+    # ∂exponent/∂ln x = ρ·variable_slope + α·pattern_slope = 0 gives the ratio α/ρ. One of α and ρ
+    # is given (`rho_or_alpha`), and the ratio determines the other.
     variable_slope = per_variable.gradient[_LOG_RESPONSE]
     pattern_slope = per_pattern.gradient[_LOG_RESPONSE]
     alpha_over_rho = -variable_slope / pattern_slope
-    rho, alpha = rho_or_alpha.rho_and_alpha(float(alpha_over_rho))
+    rho, alpha = rho_or_alpha.rho_and_alpha_of_ratio(float(alpha_over_rho))
     if not 0 < rho < 1:
         raise OutsideDomain("0 < ρ < 1 is needed")
 
-    # The other equations are the residual. Each is scaled to the order of 1, so that one tolerance
-    # suits them all.
     entropy_of_choices = binary_entropy(rho)  # H₂(ρ)
     exponent = entropy_of_choices + rho * per_variable.value + alpha * per_pattern.value
     residual = [exponent / entropy_of_choices]
+
+    # Only `per_pattern` depends on b and y, so its slopes must vanish. The slope in b is of the
+    # order of 1/x. The slope in y is (allowed error rate) − (share of errors).
     if ensemble.free_threshold:
-        # ∂per_pattern/∂b is of the order of 1/x.
-        residual.append(unknowns.response.value * per_pattern.gradient[_THRESHOLD])
+        slope_in_threshold = per_pattern.gradient[_THRESHOLD]
+        residual.append(unknowns.response.value * slope_in_threshold)
     if ensemble.error_rate:
-        # ∂per_pattern/∂y = (allowed error rate) − (share of errors).
-        residual.append(per_pattern.gradient[_PRICE] / ensemble.error_rate)
+        slope_in_price = per_pattern.gradient[_PRICE]
+        residual.append(slope_in_price / ensemble.error_rate)
     return Counted(alpha=alpha, rho=rho, residual=np.array(residual))
 
 

@@ -59,19 +59,20 @@ def gardner(ensemble: Ensemble) -> Gardner:
     """Compute Gardner's capacity: the largest load that a rule with all variables separates.
 
     The load is patterns per variable. If the rule may choose the signs of its weights, the capacity
-    α_c has a formula: 1/α_c is a mean square over the patterns, that of the violations which the
-    rule has to correct (`_threshold_moments`). The threshold of the rule makes it as small as
-    possible. With given signs the capacity is half of that, at the same threshold.
+    α_c has a formula: 1/α_c is the mean square of the corrections which the rule makes to the
+    patterns (`_correction_moments`). The threshold of the rule makes it as small as possible. With
+    given signs the capacity is half of that, at the same threshold.
     """
     threshold = 0.0  # with equal classes, by symmetry
     if ensemble.free_threshold:
         threshold = _best_threshold(ensemble)
-    inverse_load_of_free_signs = _threshold_moments(ensemble, threshold).second
+    inverse_load_of_free_signs = _correction_moments(ensemble, threshold).mean_square  # 1/α_c
 
-    # The factor ½ for given signs, or 1 for free signs, is also the saturation density.
-    share_of_free_signs = ensemble.saturation_density
+    # With given signs half of all weights are zero at the capacity, and only the other half help to
+    # separate. The share of nonzero weights, ½ or 1, is the saturation density of the ensemble.
+    share_of_nonzero_weights = ensemble.saturation_density
     return Gardner(
-        load=share_of_free_signs / inverse_load_of_free_signs,
+        load=share_of_nonzero_weights / inverse_load_of_free_signs,
         threshold=threshold,
         ceiling=_ceiling(ensemble, threshold),
     )
@@ -98,11 +99,11 @@ def _best_threshold(ensemble: Ensemble) -> float:
 
     def slope(threshold: float) -> float:
         """The derivative of 1/α_c by the threshold, up to a positive factor."""
-        return _threshold_moments(ensemble, threshold).first_by_sign
+        return _correction_moments(ensemble, threshold).mean_by_sign
 
     def inverse_load(threshold: float) -> float:
         """1/α_c at this threshold."""
-        return _threshold_moments(ensemble, threshold).second
+        return _correction_moments(ensemble, threshold).mean_square
 
     grid = _threshold_grid(ensemble)
     slopes = [slope(threshold) for threshold in grid]
@@ -133,35 +134,36 @@ def _threshold_grid(ensemble: Ensemble) -> list[float]:
     return [float(threshold) for threshold in np.linspace(-reach, reach, n_intervals + 1)]
 
 
-class _ThresholdMoments(NamedTuple):
-    """Moments of the violation x over both classes c, of share f_c and sign σ_c, at one threshold.
+class _CorrectionMoments(NamedTuple):
+    """Moments of the correction T of a pattern over all classes c, of share f_c and sign σ_c.
 
-    E[·] is the mean over the violations of a class, restricted to 0 < x < t*.
+    E_c[·] is the mean over the patterns of class c.
     """
 
-    first_by_sign: float  # Σ_c σ_c f_c E[x], which vanishes at the best threshold
-    second: float  # Σ_c f_c E[x²] = 1/α_c
+    mean_by_sign: float  # Σ_c σ_c f_c E_c[T], which vanishes at the best threshold
+    mean_square: float  # Σ_c f_c E_c[T²] = 1/α_c
 
 
-def _threshold_moments(ensemble: Ensemble, threshold: float) -> _ThresholdMoments:
-    """Compute how much a rule with all variables and this threshold has to correct, on average.
+def _correction_moments(ensemble: Ensemble, threshold: float) -> _CorrectionMoments:
+    """Compute by how much a rule with all variables corrects the patterns, on average.
 
-    The constraint of a pattern is violated by x before the rule is fitted, in units of the length
-    |w| of the weights. In class c it is x ~ N(τ_c, 1) with τ_c = margin + σ_c·threshold; σ_c = ±1
-    is the sign of the class and f_c its share. Violations 0 < x < t* are corrected, larger ones are
-    left as errors. With the moments M₁ and M₂ of the corrected ones (`_partial_moments`) it is
+    Before the rule is fitted, the constraint of a pattern is violated by x, in units of the length
+    |w| of the weights. In class c, of the share f_c and the sign σ_c = ±1 (0 if one class stands
+    for both), x ~ N(τ_c, 1) with τ_c = margin + σ_c·threshold. The rule corrects violations
+    0 < x < t*: the correction of the pattern is T = x, and else T = 0. Larger violations are left
+    as errors. The result has the mean of T, where each class counts with its sign, and of T²:
 
-        first_by_sign = Σ_c σ_c f_c M₁(τ_c),    second = Σ_c f_c M₂(τ_c).
+        mean_by_sign = Σ_c σ_c f_c E_c[T],    mean_square = Σ_c f_c E_c[T²].
     """
     ceiling = _ceiling(ensemble, threshold)  # t*
-    first_by_sign = 0.0
-    second = 0.0
-    for share, sign in ensemble.classes:
-        mean_violation = ensemble.margin + sign * threshold  # τ_c
-        moments = _partial_moments(mean_violation, ceiling)  # M₁ and M₂ of this class
-        first_by_sign += share * sign * moments.first
-        second += share * moments.second
-    return _ThresholdMoments(first_by_sign=first_by_sign, second=second)
+    mean_by_sign = 0.0
+    mean_square = 0.0
+    for class_share, class_sign in ensemble.classes:
+        mean_violation = ensemble.margin + class_sign * threshold  # τ_c
+        correction = _partial_moments(mean_violation, ceiling)  # E_c[T] and E_c[T²]
+        mean_by_sign += class_share * class_sign * correction.first
+        mean_square += class_share * correction.second
+    return _CorrectionMoments(mean_by_sign=mean_by_sign, mean_square=mean_square)
 
 
 class _PartialMoments(NamedTuple):

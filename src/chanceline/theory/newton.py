@@ -112,7 +112,7 @@ class Newton:
         state = _state_at_start(equations, unknowns, name)
         problem = _Problem(equations, residual, jacobian)
 
-        # Each round returns the point as the solution, moves it, or gives up.
+        # Each round moves the point, returns it as the solution, or gives up (`break`).
         for iteration in range(1, self.iterations + 1):
             direction = problem.newton_direction(unknowns, state)
             if direction is None:
@@ -120,26 +120,25 @@ class Newton:
             largest_residual = problem.largest_residual(state)
             residual_is_small = largest_residual <= self.tolerance
             step_is_small = direction.length <= self.step_tolerance
-            has_converged = residual_is_small and step_is_small
 
-            better_point = None
+            has_converged = residual_is_small and step_is_small
             if not has_converged:
                 better_point = self._shortened_step(problem, direction, unknowns, largest_residual)
-            if better_point is not None:
-                unknowns, state = better_point
-                continue
+                if better_point is not None:
+                    unknowns, state = better_point
+                    continue  # with the next Newton step
+                if not residual_is_small:
+                    break  # no step leads to a better point
+                # No step is an improvement, but the residual is small: rounding allows no smaller
+                # one, and the point is accepted although the full step is long.
 
-            # Either the point has converged, or no better point was found. In the second case a
-            # small residual is accepted even if the step is long: rounding allows no smaller one.
-            if residual_is_small:
-                return Solved(
-                    unknowns=unknowns,
-                    state=state,
-                    iterations=iteration,
-                    residual=largest_residual,
-                    jacobian=direction.jacobian,
-                )
-            break
+            return Solved(
+                unknowns=unknowns,
+                state=state,
+                iterations=iteration,
+                residual=largest_residual,
+                jacobian=direction.jacobian,
+            )
 
         raise ConvergenceError(
             f"{name}: Newton stopped with residual {problem.largest_residual(state):.2e} at "

@@ -9,7 +9,7 @@ beyond, the branch goes on with Σ < 0 towards x → 0.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -85,28 +85,35 @@ def check_breaking(ensemble: Ensemble) -> None:
 
 
 @lru_cache(maxsize=1)
-def _start_spline() -> CubicSpline:
-    """Interpolate the shipped table of capacities, to start the solver at any density ρ.
+def _spline_of_capacity_points() -> CubicSpline:
+    """Interpolate the solutions in the shipped table, as starts for the solver at any density ρ.
 
     A row of the table has a density ρ (the share of variables that a rule may use) and the solution
-    of the equations at the capacity, the largest load that some choice of variables separates.
-    `pack_order` turns a solution into a vector of unknowns for Newton's method, (coordinates,). The
-    result is a cubic spline that maps logit ρ to such a vector.
+    of the equations at the capacity, the largest load that some choice of variables separates. The
+    result is a cubic spline that maps logit ρ to this solution, as a vector of unknowns for
+    Newton's method, (coordinates,).
     """
-    rows = capacity_table()  # by increasing density
-    points = []  # one vector of unknowns for each row
-    for row in rows:
-        order = RSBOrder(
-            chi=row.chi,
-            K=row.K,
-            E=row.E,
-            F1=row.F1,
-            p=(row.p0, row.p1),
-            G=(row.G0, row.G1),
-            x=(row.x,),
-        )
-        points.append(pack_order(order, row.rho))
-    return CubicSpline(logit(rows.rho), points)
+    table = capacity_table()  # by increasing density
+    points = [_point_of_row(row) for row in table]
+    return CubicSpline(logit(table.rho), points)
+
+
+def _point_of_row(row: Any) -> Array:
+    """Encode the solution in a row of the shipped table as a vector of unknowns, (coordinates,).
+
+    The solution has the columns chi, K, E, F1, p0, p1, G0, G1 and x. `RSBOrder` says what they
+    mean, and `pack_order` in which order and by which functions they become unknowns.
+    """
+    order = RSBOrder(
+        chi=row.chi,
+        K=row.K,
+        E=row.E,
+        F1=row.F1,
+        p=(row.p0, row.p1),
+        G=(row.G0, row.G1),
+        x=(row.x,),
+    )
+    return pack_order(order, row.rho)
 
 
 def start_at(rho: float) -> Array:
@@ -114,7 +121,7 @@ def start_at(rho: float) -> Array:
 
     The start is interpolated in the shipped table; ρ must be a density that the table covers.
     """
-    return np.asarray(_start_spline()(logit(rho)))
+    return np.asarray(_spline_of_capacity_points()(logit(rho)))
 
 
 def branch_off(
@@ -365,13 +372,16 @@ def _start_before_first_point(
         )
         return _start_near_beginning(branch, transition, amplitude=float(amplitude))
 
-    # Otherwise even the point of the lowest amplitude has a load of at least α. If smaller
-    # amplitudes exist, load α belongs to one of them, which is too small to be resolved.
-    if lowest_amplitude > amplitude_at_beginning:
+    # Otherwise even the point of the lowest amplitude has a load of at least α. There are two
+    # cases. In the first, groups begin with a smaller amplitude than the lowest one: load α belongs
+    # to an amplitude between these two, which is too small to be resolved.
+    if amplitude_at_beginning < lowest_amplitude:
         return None
-    # If not, the point of the lowest amplitude is where groups begin, and α exceeds its load only
-    # within rounding.
-    return _start_near_beginning(branch, transition, lowest_amplitude)
+
+    # In the second, groups begin by a jump, with exactly the lowest amplitude. As α is above the
+    # load at the beginning, the computed load is at least α by a rounding error only: α is the
+    # load at the beginning.
+    return _start_near_beginning(branch, transition, amplitude=lowest_amplitude)
 
 
 def _start_near_beginning(

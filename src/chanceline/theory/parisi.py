@@ -150,7 +150,7 @@ class Transition:
             result[rows] = block @ values[columns]
         return result
 
-    def push(self, weights: Array) -> Array:
+    def weights_above(self, weights: Array) -> Array:
         """The weights of the nodes u' one level up: Σ_u weights(u) T(u → u'), (columns,).
 
         `weights` are those of the nodes u, (rows,).
@@ -234,9 +234,13 @@ def recurse(  # noqa: PLR0913
 
         g_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; v_i − v_{i−1}) exp[x_i g_i(u')].
 
-    The integrand divided by the integral is a transition probability T_i(u → u'). The distribution
-    P_i of the field on each level then follows from the bottom up: P₀ is a Gaussian of variance
-    v₀, and P_i(u') = ∫du P_{i−1}(u) T_i(u → u').
+    The integrand divided by the integral is a transition probability T_i(u → u'). It gives two more
+    results on each level:
+
+        the slope g_{i−1}'(u) = ∫du' T_i(u → u') g_i'(u'), from the top down,
+        the distribution of the field P_i(u') = ∫du P_{i−1}(u) T_i(u → u'), from the bottom up.
+
+    P₀ is a Gaussian of variance v₀.
 
     Parameters
     ----------
@@ -256,18 +260,21 @@ def recurse(  # noqa: PLR0913
     Recursion
         g_i, its slope and the weights P_i of the nodes, each a tuple with level 0 first.
     """
-    # Downwards: the functions, their slopes, and the transitions T₁ … T_k.
-    levels = _descend(grids, top_values, top_slopes, variances, breaks)
+    # From the top down: the functions, their slopes, and the transitions T₁ … T_k.
+    levels = _descend(
+        grids, top_values=top_values, top_slopes=top_slopes, variances=variances, breaks=breaks
+    )
 
-    # Upwards: the weights. `push` takes the weights of a level to the level above.
-    bottom_weight = _gaussian_weight(grids[0], centre, variance=variances[0])
-    weights = [bottom_weight]
+    # From the bottom up: the weights P_i of the nodes. T_i takes those of level i − 1 to level i.
+    level_weights = _gaussian_weight(grids[0], centre, variance=variances[0])  # P₀, (nodes,)
+    weights_by_level = [level_weights]
     for transition in levels.transitions:
-        weights.append(transition.push(weights[-1]))
+        level_weights = transition.weights_above(level_weights)
+        weights_by_level.append(level_weights)
     return Recursion(
         values=tuple(levels.values),
         slopes=tuple(levels.slopes),
-        weights=tuple(weights),
+        weights=tuple(weights_by_level),
         transitions=tuple(levels.transitions),
         breaks=breaks,
         top_nodes=grids[-1].nodes,

@@ -185,7 +185,7 @@ class PatternMeans(NamedTuple):
     tight: float  # p₊
     curvature_square: float  # g''², where ' is ∂/∂μ
     tight_square: float  # p₊²
-    curvature_tight: float  # g''p₊
+    curvature_times_tight: float  # g''p₊
 
 
 def pattern_means(
@@ -208,18 +208,25 @@ def _means_of_class(class_law: ClassLaw, kappa_over_rho: Numbers) -> PatternMean
     A pattern that violates its constraint is either corrected, so that it lies exactly at the
     margin (it is then called tight), or left as an error. The means describe how many patterns are
     tight or wrong, and how large the corrections are: R₁ and R₂ are the first two moments of the
-    correction of a pattern, and A is the mean weight of the pattern.
+    correction of a pattern, and A is the mean weight of the pattern. `PatternMeans` lists them.
 
     `class_law.law` has these quantities at quadrature nodes z; `class_law.mean` averages over z and
     multiplies by f_c. `kappa_over_rho` is κ/ρ with κ = margin·√ρ and the density ρ.
+
+    The effective share of tight patterns is p₊ − v*e* + κR₁/ρ. An identity of the theory (module
+    `rs_equations`) says that the load times this share is the share of variables with a nonzero
+    weight. p₊ is the share of tight patterns itself. Errors subtract v*e*, where v* is the largest
+    violation that is no error and e* the density of violations there; the margin adds κR₁/ρ.
     """
     law = class_law.law
     mean_correction = class_law.mean(law.mean_correction)  # R₁
-    net_tight = class_law.mean(law.net_p_tight)  # the share of tight patterns, corrected for errors
+    share_without_margin = class_law.mean(law.net_p_tight)  # p₊ − v*e*
+    effective_tight_share = share_without_margin + kappa_over_rho * mean_correction
+
     errors_are_allowed = np.isfinite(value_of(law.ceiling))
-    share_wrong = 0.0  # the share of errors
+    share_of_errors = 0.0
     if errors_are_allowed:
-        share_wrong = class_law.mean(law.p_wrong)
+        share_of_errors = class_law.mean(law.p_wrong)
 
     # The last four means describe stability. They enter no equation that Newton's method solves, so
     # they are computed without derivatives.
@@ -227,15 +234,16 @@ def _means_of_class(class_law: ClassLaw, kappa_over_rho: Numbers) -> PatternMean
     p_tight = plain_law.p_tight
     curvature = plain_law.curvature  # g'', of the log-weight g = ln A
     return PatternMeans(
-        # p₊ − v*e* + κR₁/ρ; times the load it is the share of variables with a nonzero weight.
-        effective_tight=net_tight + kappa_over_rho * mean_correction,
+        effective_tight=effective_tight_share,
         mean_correction_square=class_law.mean(square(law.mean_correction)),  # R₁²
         correction_variance=class_law.mean(law.correction_variance),  # R₂ − R₁²
+        # The sign of the class, ±1, says how the threshold moves its violations. At the best
+        # threshold the classes balance: the sum over the classes is 0.
         correction_by_sign=class_law.sign * mean_correction,
-        wrong=share_wrong,
+        wrong=share_of_errors,
         log_mean_weight=class_law.mean(law.log_mean_weight),  # ln A
         tight=class_law.mean(p_tight),
         curvature_square=class_law.mean(curvature**2),
         tight_square=class_law.mean(p_tight**2),
-        curvature_tight=class_law.mean(curvature * p_tight),
+        curvature_times_tight=class_law.mean(curvature * p_tight),
     )

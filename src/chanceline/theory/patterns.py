@@ -115,8 +115,9 @@ def pattern_law(mu: Numbers, s2: Numbers, chi: Numbers, ceiling: Numbers = np.in
     s2
         s² > 0, the variance of v.
     chi
-        χ, the scale of the cost v²/2χ. It is positive for patterns, but the formulas also hold for
-        χ < −s², which `supports` uses.
+        χ, the scale of the cost v²/2χ. It is positive for patterns. The formulas also hold for
+        χ < −s², where the cost is negative but the mean weight still finite; the module `supports`
+        uses this for variables.
     ceiling
         v*, the largest violation that is corrected; infinite if no errors are allowed.
 
@@ -128,8 +129,8 @@ def pattern_law(mu: Numbers, s2: Numbers, chi: Numbers, ceiling: Numbers = np.in
     # The density of v times e^{−v²/2χ} is proportional to a Gaussian of standard deviation σ'.
     tilted = _tilted_gaussian(mu, s2, chi)
 
-    # The distribution of X = T/σ', its mean and its variance. `value_of` drops the derivatives of a
-    # ceiling that is a Dual.
+    # The distribution of the scaled correction X = T/σ', its mean and its variance. `value_of`
+    # drops the derivatives of a ceiling that is a Dual.
     no_errors_allowed = np.isinf(value_of(ceiling))
     if no_errors_allowed:
         scaled_law = _scaled_law_without_errors(mu, s2, tilted)
@@ -137,6 +138,10 @@ def pattern_law(mu: Numbers, s2: Numbers, chi: Numbers, ceiling: Numbers = np.in
         price = square(ceiling) / (2 * chi)  # an error weighs e^{−price}
         scaled_law = _scaled_law_with_errors(mu, s2, tilted, ceiling, price=price)
     scaled_moments = _mean_and_variance(scaled_law)
+
+    # v* times the density of v at v*. X has the end v*/σ' and there σ' times this density, so that
+    # σ' drops out of the product.
+    ceiling_density = scaled_law.top * scaled_law.density_at_top
 
     # Convert X back to T = σ'X; probabilities stay the same.
     return PatternLaw(
@@ -148,8 +153,7 @@ def pattern_law(mu: Numbers, s2: Numbers, chi: Numbers, ceiling: Numbers = np.in
         chi=chi,
         p_wrong=scaled_law.p_wrong,
         ceiling=ceiling,
-        # v* times the density of v at v*, a product that does not depend on the unit of length.
-        ceiling_density=scaled_law.top * scaled_law.density_at_top,
+        ceiling_density=ceiling_density,
     )
 
 
@@ -227,66 +231,70 @@ def log_pattern_weight(mu: Numbers, s2: Numbers, chi: Numbers) -> Numbers:
 
 
 def _scaled_law_without_errors(mu: Numbers, s2: Numbers, tilted: _TiltedGaussian) -> _ScaledLaw:
-    """Compute the distribution of X = T/σ', the scaled correction of a pattern, without errors.
+    """Compute the distribution of a pattern's correction T, in units of σ', without errors.
 
-    A pattern with the violation v ~ N(μ, s²) is either satisfied (v < 0, weight 1, correction
-    T = 0) or tight (v > 0, weight e^{−v²/2χ}, T = v). In the tight case the density of v times its
-    weight, divided by the mean weight A, is a constant C/A times the Gaussian `tilted`, whose mean
-    is tσ' and whose standard deviation is σ'.
+    A pattern with the violation v ~ N(μ, s²) is in one of two cases:
+
+        satisfied   v < 0    weight 1             T = 0
+        tight       v > 0    weight e^{−v²/2χ}    T = v
+
+    The probability of a case is its mean weight divided by A, the sum of the two mean weights. In
+    the tight case the density of v times the weight is C times a Gaussian density of mean tσ' and
+    standard deviation σ'; `tilted` has C, t and σ'. So X = T/σ' is 0 for a satisfied pattern, and
+    has the density (C/A) e^{−(x − t)²/2}/√(2π) at x > 0.
     """
-    # The weights of the two cases add up to the mean weight A, and each divided by A is the
-    # probability of its case. Logarithms are used because the weights may underflow.
-    log_weights = _log_weights(mu, s2, tilted)
+    # Logarithms are used because the weights may underflow.
+    log_weights = _log_weights(mu, s2, tilted)  # of the two cases
     log_mean_weight = logaddexp(log_weights.satisfied, log_weights.tight)  # ln A
-    p_tight = exp(log_weights.tight - log_mean_weight)
     p_satisfied = exp(log_weights.satisfied - log_mean_weight)
+    p_tight = exp(log_weights.tight - log_mean_weight)
 
-    # The density of X > 0 is C/A times the normal density of mean t and variance 1. It has no upper
-    # end: `top` and the density there keep their defaults.
-    log_c_over_a = tilted.log_c - log_mean_weight
+    log_c_over_a = tilted.log_c - log_mean_weight  # ln(C/A)
+    density_at_zero = _scaled_density(0.0, tilted.t, log_c_over_a)
+    # The density has no upper end: `top`, and the density there, keep their default 0.
     return _ScaledLaw(
         log_mean_weight=log_mean_weight,
         t=tilted.t,
         p_tight=p_tight,
         p_not_tight=p_satisfied,
-        density_at_zero=_scaled_density(0.0, tilted.t, log_c_over_a),
+        density_at_zero=density_at_zero,
     )
 
 
 def _scaled_law_with_errors(
     mu: Numbers, s2: Numbers, tilted: _TiltedGaussian, ceiling: Numbers, price: Numbers
 ) -> _ScaledLaw:
-    """Compute the distribution of X = T/σ', the scaled correction of a pattern, with errors.
+    """Compute the distribution of a pattern's correction T, in units of σ', with errors.
 
     A pattern violates its constraint by v ~ N(μ, s²). With v* = `ceiling`, the largest violation
     that is no error, it is in one of three cases:
 
-        satisfied   v < 0         weight 1             correction T = 0
-        tight       0 < v < v*    weight e^{−v²/2χ}    correction T = v
-        wrong       v > v*        weight e^{−price}    correction T = 0
+        satisfied   v < 0         weight 1             T = 0
+        tight       0 < v < v*    weight e^{−v²/2χ}    T = v
+        wrong       v > v*        weight e^{−price}    T = 0
 
     The probability of a case is its mean weight divided by A, the sum of the three mean weights. In
     the tight case the density of v times the weight is C times a Gaussian density of mean tσ' and
-    standard deviation σ'; `tilted` has C, t and σ'.
+    standard deviation σ'; `tilted` has C, t and σ'. So X = T/σ' is 0 for a satisfied or wrong
+    pattern, and has the density (C/A) e^{−(x − t)²/2}/√(2π) at 0 < x < v*/σ'.
     """
     s = sqrt(s2)
     scaled_ceiling = ceiling / tilted.sd  # v*/σ'
 
     # The mean weights of the three cases, as logarithms because they may underflow.
-    log_satisfied = log_ndtr(-mu / s)  # ln P(v < 0)
-    log_tight = _log_tight_weight(tilted, scaled_ceiling)
-    log_wrong = log_ndtr((mu - ceiling) / s) - price  # ln [P(v > v*) e^{−price}]
+    log_weight_satisfied = log_ndtr(-mu / s)  # ln P(v < 0)
+    log_weight_tight = _log_tight_weight(tilted, scaled_ceiling)
+    log_weight_wrong = log_ndtr((mu - ceiling) / s) - price  # ln [P(v > v*) e^{−price}]
 
     # Their sum A, and the probabilities of the cases.
-    log_satisfied_or_tight = logaddexp(log_satisfied, log_tight)
-    log_mean_weight = logaddexp(log_satisfied_or_tight, log_wrong)  # ln A
-    p_satisfied = exp(log_satisfied - log_mean_weight)
-    p_tight = exp(log_tight - log_mean_weight)
-    p_wrong = exp(log_wrong - log_mean_weight)
+    log_weight_satisfied_or_tight = logaddexp(log_weight_satisfied, log_weight_tight)
+    log_mean_weight = logaddexp(log_weight_satisfied_or_tight, log_weight_wrong)  # ln A
+    p_satisfied = exp(log_weight_satisfied - log_mean_weight)
+    p_tight = exp(log_weight_tight - log_mean_weight)
+    p_wrong = exp(log_weight_wrong - log_mean_weight)
 
-    # The density of X at the two ends of 0 < X < v*/σ'. It is C/A times the normal density of mean
-    # t and variance 1.
-    log_c_over_a = tilted.log_c - log_mean_weight
+    # The density of X at its two ends, 0 and v*/σ'.
+    log_c_over_a = tilted.log_c - log_mean_weight  # ln(C/A)
     density_at_zero = _scaled_density(0.0, tilted.t, log_c_over_a)
     density_at_top = _scaled_density(scaled_ceiling, tilted.t, log_c_over_a)
     return _ScaledLaw(
@@ -367,21 +375,24 @@ class _MomentsAbout(NamedTuple):
 def _moments_about(reference: Array, law: _ScaledLaw, density_drop: Numbers) -> _MomentsAbout:
     """Compute E[X − a] and E[(X − a)²] about a reference point a (`reference`).
 
-    X is 0 with probability 1 − p₊. On 0 < x < top it has the density n(x) ∝ e^{−(x − t)²/2}, whose
-    integral is p₊. `density_drop` is n(0) − n(top).
-    """
-    # The contribution of the density. One factor x − a is written as (t − a) + (x − t). The second
-    # part is integrated by parts, because (x − t) n = −n':
-    #     ∫(x − a) n dx  = (t − a) p₊ − [n],
-    #     ∫(x − a)² n dx = (t − a) ∫(x − a) n dx + p₊ − [(x − a) n],
-    # where [f] = f(top) − f(0).
-    t_from_reference = law.t - reference  # t − a
-    first_of_density = t_from_reference * law.p_tight + density_drop
-    # [(x − a) n] = (top − a) n(top) + a n(0)
-    edge_terms = reference * law.density_at_zero + (law.top - reference) * law.density_at_top
-    second_of_density = t_from_reference * first_of_density + law.p_tight - edge_terms
+    X is 0 with probability 1 − p₊ (`p_not_tight`). On 0 < x < top it has the density
+    n(x) ∝ e^{−(x − t)²/2}, whose integral is p₊ (`p_tight`). `density_drop` is n(0) − n(top). The
+    density contributes
 
-    # The point mass 1 − p₊ at X = 0 adds (0 − a)(1 − p₊) and (0 − a)²(1 − p₊).
+        I₁ = ∫(x − a) n dx  = (t − a) p₊ + n(0) − n(top),
+        I₂ = ∫(x − a)² n dx = (t − a) I₁ + p₊ − [a n(0) + (top − a) n(top)].
+
+    In both one factor x − a is written as (t − a) + (x − t), and the part with x − t is integrated
+    by parts, because (x − t) n = −dn/dx.
+    """
+    # The contributions of the density.
+    t_from_reference = law.t - reference  # t − a
+    top_from_reference = law.top - reference  # top − a
+    first_of_density = t_from_reference * law.p_tight + density_drop  # I₁
+    edge_terms = reference * law.density_at_zero + top_from_reference * law.density_at_top
+    second_of_density = t_from_reference * first_of_density + law.p_tight - edge_terms  # I₂
+
+    # X = 0 adds (0 − a)(1 − p₊) and (0 − a)²(1 − p₊).
     return _MomentsAbout(
         first=first_of_density - reference * law.p_not_tight,
         second=second_of_density + reference**2 * law.p_not_tight,

@@ -181,8 +181,8 @@ def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
     The branch is the curve of solutions of the theory at one density ρ, the share of variables that
     a rule may use. It begins at the largest load that a typical choice of variables separates. χ,
     the scale of the cost v²/2χ of a violation v, is infinite there. The start has the given large
-    `chi`, and its other coordinates are right to leading order in 1/χ. `encode_point` puts them
-    into the order that the solver expects.
+    `chi`, and its other coordinates are right to leading order in 1/χ: the values at the beginning
+    of the branch. `encode_point` puts them into the order that the solver expects.
     """
     # The threshold and the ceiling (the largest violation that is no error) are the same as for a
     # rule with all variables, in units of the length |w| of the weights.
@@ -195,8 +195,9 @@ def branch_start(chi: float, rho: float, ensemble: Ensemble = PLAIN) -> Array:
     # The price K of a variable: each variable is chosen with the odds e^{−K} = ρ/(1 − ρ).
     price = -logit(rho)
 
-    # The Lagrange multipliers V and F₀ of overlaps, relative to E, the multiplier of |w|². They
-    # follow from averages over the patterns.
+    # The field of a chosen variable, by which the patterns pull its weight: F₀ is the variance of
+    # its mean, which differs between variables, and V the variance around the mean. Both follow
+    # from averages over the patterns, relative to E, the stiffness of the weights.
     pattern_parameters = _patterns_at_entrance(chi, rho, overlap_over_rho, rule_of_all)
     multiplier_ratios = _multiplier_ratios(pattern_parameters, ensemble)
     return encode_point(
@@ -299,24 +300,32 @@ def _field_correlation(overlap: float, ensemble: Ensemble) -> float:
     lies between 0 and the ceiling, the largest violation that is no error, and 0 otherwise. T' is
     the same in the second choice. `overlap` is the correlation of the two violations.
     """
-    # E[T T'] = Σ_k f_k ∫Dz E[T | z]², where f_k is the share of class k and z the part of the
-    # violation that both choices have in common: given z, T and T' are independent.
+    # E[T T'], a mean over the classes of patterns.
     rule_of_all = gardner(ensemble)  # the rule with all variables
     mean_product = 0.0
-    for share, sign in ensemble.classes:
-        mean_violation = ensemble.margin + sign * rule_of_all.threshold
-        mean_product += share * _shared_square(mean_violation, overlap, rule_of_all.ceiling)
+    for class_share, class_sign in ensemble.classes:
+        mean_violation = ensemble.margin + class_sign * rule_of_all.threshold
+        mean_product_of_class = _mean_product_of_corrections(
+            mean_violation, overlap, ceiling=rule_of_all.ceiling
+        )
+        mean_product += class_share * mean_product_of_class
 
-    # By Gardner's formula E[T²] = 1/α, where α is the capacity with all variables and free signs.
-    # With given signs the capacity is half of that, and ½ is their saturation density.
-    load_of_free_signs = rule_of_all.load / ensemble.saturation_density
+    # E[T²]. By Gardner's formula it is 1/α, where α is the capacity of a rule with all variables
+    # and free signs. If the signs are given, `rule_of_all.load` is only ½ α; the factor, ½ or 1, is
+    # `saturation_density`.
+    load_of_free_signs = rule_of_all.load / ensemble.saturation_density  # α = 1/E[T²]
     return load_of_free_signs * mean_product
 
 
-def _shared_square(mean: float, overlap: float, top: float) -> float:
-    """∫Dz E[x 1_{0 < x < top}]² for x ~ N(mean + √c z, 1 − c), c = `overlap`.
+def _mean_product_of_corrections(mean: float, overlap: float, ceiling: float) -> float:
+    """Compute E[T T'], the mean product of the corrections of a pattern in two choices.
 
-    z, a standard Gaussian, is what two choices of variables share of the violation x.
+    The violations x and x' in the two choices of variables are N(mean, 1), with the correlation
+    c = `overlap`. T = x if 0 < x < ceiling, and T = 0 otherwise; T' is the same for x'. Let √c z,
+    with a standard Gaussian z, be the part that x and x' have in common. Given z they are
+    independent, x ~ N(mean + √c z, 1 − c), and so
+
+        E[T T'] = ∫Dz E[T | z]².
     """
     # The inner mean changes over √(1 − c)/√c in z, which is short where c is near to 1: the step
     # is an eighth of the usual one.
@@ -324,8 +333,8 @@ def _shared_square(mean: float, overlap: float, top: float) -> float:
     # x/√(1 − c) has unit variance; its partial mean is that of x over √(1 − c).
     width = np.sqrt(1 - overlap)
     scaled_mean = (mean + np.sqrt(overlap) * rule.nodes) / width  # (nodes,)
-    partial_mean = width * _partial_mean(scaled_mean, top / width)
-    return float(rule.mean(partial_mean**2))
+    mean_correction = width * _partial_mean(scaled_mean, ceiling / width)  # E[T | z], (nodes,)
+    return float(rule.mean(mean_correction**2))
 
 
 def _partial_mean(mean: Array, top: float) -> Array:

@@ -283,8 +283,8 @@ def _stability_products(evaluated: _Evaluated) -> StabilityProducts:
     """The three stability products between supports at a point, each stable below 1."""
     return StabilityProducts(
         between=_replicon_between(evaluated),
-        weights=_weights_mode(evaluated),
-        mixed=_mixed_mode(evaluated),
+        weights=_weights_stability_product(evaluated),
+        mixed=_mixed_stability_product(evaluated),
     )
 
 
@@ -304,7 +304,7 @@ def _replicon_between(evaluated: _Evaluated) -> float:
     return float(alpha * mean_g_square * mean_f_square)
 
 
-def _weights_mode(evaluated: _Evaluated) -> float:
+def _weights_stability_product(evaluated: _Evaluated) -> float:
     """Stability against changes that differ among the weight vectors of both of two supports.
 
     The overlap of two supports then depends on which weight vectors of each are compared. In the
@@ -324,7 +324,7 @@ def _weights_mode(evaluated: _Evaluated) -> float:
     return float(scale * mean_tight_square * mean_chosen_square)
 
 
-def _mixed_mode(evaluated: _Evaluated) -> float:
+def _mixed_stability_product(evaluated: _Evaluated) -> float:
     """Compute the factor by which a small perturbation of the mixed kind grows, stable below 1:
 
         (α/χ)⟨−g''p₊⟩⟨f''p⟩/E.
@@ -334,51 +334,57 @@ def _mixed_mode(evaluated: _Evaluated) -> float:
     weight vector is taken on one of the supports, but not on the other.
 
     ⟨·⟩ are averages over patterns and over variables. p₊ is the probability that a pattern is
-    exactly at the margin, p the probability that a variable is chosen, and g'' and f'' are the
-    second derivatives of their log-weights by their fields. α is the load, χ the scale of the cost
-    v²/2χ of a violation v, and E the Lagrange multiplier of the norm of the weights.
+    exactly at the margin, p the probability that a variable has a nonzero weight. g'' and f'' are
+    the second derivatives, the curvatures, of the log-weights of a pattern and of a variable by
+    their fields. α is the load, χ the scale of the cost v²/2χ of a violation v, and E the
+    stiffness of the weights (a field h gives the weight h/E).
+
+    The averages over variables are computed in units in which E = 1. In these units f'' is E times
+    as large, so that the code has ⟨E f''p⟩ in place of ⟨f''p⟩, and 1/E² in place of 1/E.
     """
     alpha = evaluated.values.alpha.value
-    E = evaluated.values.E.value
+    stiffness = evaluated.values.E.value  # E
     chi = evaluated.coords.chi.value
-    # The factor α/χ, and 1/E twice: one is in the formula, the other corrects f'', which is
-    # proportional to 1/E but was averaged with E = 1.
-    scale = alpha / (chi * E**2)
-    pattern_mean = evaluated.pattern_averages.curvature_tight  # ⟨g''p₊⟩
-    variable_mean = evaluated.variable_averages.curvature_nonzero  # ⟨f''p⟩
-    return float(-scale * pattern_mean * variable_mean)
+    scale = alpha / (chi * stiffness**2)
+    pattern_mean = evaluated.pattern_averages.curvature_times_tight  # ⟨g''p₊⟩
+    scaled_variable_mean = evaluated.variable_averages.curvature_times_nonzero  # ⟨E f''p⟩
+    return float(-scale * pattern_mean * scaled_variable_mean)
 
 
 def _residual(evaluated: _Evaluated) -> list[Dual]:
-    """Collect the relative errors of the saddle equations, each a Dual with its gradient.
+    """Collect the relative errors of the equations of the theory, each a Dual with its gradient.
 
-    The saddle equations determine the order parameters, the unknowns of the theory. Their order is:
-    share of chosen variables, norm and overlap, F₀, V, then threshold and share of errors if these
-    are unknown. There is one equation fewer than coordinates, because the solutions at one density
-    form a curve, with one point for each load.
+    The equations determine the unknowns of the theory. They are, in this order,
+
+        share of chosen variables = ρ
+        norm = ρ, overlap = q₀    combined into one equation; the norm is the squared length of the
+                                  weights, the overlap the scalar product of the weights on two
+                                  choices of variables, both per variable,
+        F₀ = an average           F₀ is the variance, over the variables, of the mean field by which
+                                  the patterns pull a weight,
+        V = an average            V is the variance of the field around its mean,
+        threshold is the best     only if the rule has a free threshold,
+        share of errors = ε       only if a share ε of errors is allowed.
+
+    There is one equation fewer than coordinates, because the solutions at one density form a curve,
+    with one point for each load.
     """
     values = evaluated.values
     coords = evaluated.coords
     ensemble = evaluated.ensemble
     pattern_averages = evaluated.pattern_averages
-    # The share of variables chosen is ρ.
     chosen_error = _chosen_error(evaluated.variable_averages, coords.rho)
-    # The norm of the weights (squared length per variable) is ρ, and the overlap of two choices of
-    # variables (scalar product of their weights, per variable) is q₀.
     norm_and_overlap_error = _norm_and_overlap_error(values, coords)
-    # F₀, the Lagrange multiplier of q₀, equals an average over the patterns.
     F0_error = values.F0_of_patterns / values.F0 - 1
-    # V = F₁ − F₀ equals another average; F₁ is the multiplier of the overlap within a choice.
     V_error = _V_error(values)
     errors = [chosen_error, norm_and_overlap_error, F0_error, V_error]
 
     if ensemble.free_threshold:
-        # At the best threshold the classes balance: Σ_c σ_c f_c ∫Dz R₁ = 0, with the mean
-        # correction R₁ of the patterns of class c, its share f_c and its sign σ_c = ±1.
+        # At the best threshold the mean corrections of the two classes balance: their sum, each
+        # with the share and the sign ±1 of its class, is 0.
         size_of_corrections = float(np.sqrt(coords.rho))  # their order of magnitude
         errors.append(pattern_averages.correction_by_sign / size_of_corrections)
     if ensemble.error_rate:
-        # The share of errors equals the error rate allowed.
         errors.append(pattern_averages.wrong / ensemble.error_rate - 1)
     return errors
 
@@ -431,22 +437,28 @@ def _norm_and_overlap_error(values: PointValues, coords: Coordinates) -> Dual:
 def _entropy(evaluated: _Evaluated) -> Dual:
     """Compute the entropy Σ = ln(number of separating choices)/N, a Dual with its gradient:
 
-        Σ = α ∂Σ/∂α + ∫Dz ln(1 + e^{−K}B) + Kρ + ½[(E − F₁)ρ − F₁χ + F₀q₀].
+        Σ = αG + ∫Dz ln(1 + e^{−K}B) + Kρ + ½[(E − F₁)ρ − F₁χ + F₀q₀].
 
-    α is the load (patterns per variable) and ρ the density (share of variables chosen). e^{−K}B are
-    the odds that a variable is chosen, given the Gaussian number z that the patterns act on it by.
-    q₀ is the overlap of the weights on two choices, and χ the scale of the cost v²/2χ of a
-    violation v. K, E, F₁ and F₀ are Lagrange multipliers: of ρ, of the norm of the weights, and of
-    their overlaps within a choice and between two choices.
+    The first three terms are
+
+        αG      patterns: the load α (patterns per variable) times the mean log-weight of a pattern,
+                to which allowed errors add a term; as Σ is linear in α, G is also ∂Σ/∂α,
+        ∫Dz …   variables: e^{−K}B are the odds that a variable is chosen, given the Gaussian number
+                z by which the patterns act on it,
+        Kρ      choices: K is the price of a variable, ρ the density (share of variables chosen).
+
+    In the bracket E is the Lagrange multiplier of the norm of the weights, F₁ that of the overlap
+    of two weight vectors on one choice, and F₀ that of their overlap q₀ on two choices. χ is the
+    scale of the cost v²/2χ of a violation v.
     """
     coords = evaluated.coords
     values = evaluated.values
-    # Σ is linear in α; ∂Σ/∂α is the mean log-weight of a pattern, plus a term of allowed errors.
-    pattern_term = values.alpha * values.entropy_by_alpha  # α ∂Σ/∂α
-    variable_term = evaluated.variable_averages.log_partition  # ∫Dz ln(1 + e^{−K}B)
-    price_term = coords.K * coords.rho  # Kρ
-    # The bracket equals dρ − F₀s² − F₁χ with d = E − F₁ + F₀ and s² = ρ − q₀. This form avoids Eρ
-    # and F₁ρ, two large terms that nearly cancel where χ is small.
+    pattern_term = values.alpha * values.entropy_by_alpha
+    variable_term = evaluated.variable_averages.log_partition
+    price_term = coords.K * coords.rho
+
+    # The bracket, written with d = E − F₁ + F₀ and s² = ρ − q₀ as dρ − F₀s² − F₁χ. This form avoids
+    # Eρ and F₁ρ, two large terms that nearly cancel where χ is small.
     bracket = values.d * coords.rho - values.F0 * coords.s2 - values.F1 * coords.chi
     return pattern_term + variable_term + price_term + 0.5 * bracket
 

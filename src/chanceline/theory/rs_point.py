@@ -81,17 +81,24 @@ def decode_point(coordinates: Sequence[Numbers], rho: Numbers, ensemble: Ensembl
         ln χ          χ > 0: a violation v of a constraint is corrected at the cost v²/2χ,
         logit(q₀/ρ)   0 < q₀ < ρ, the overlap (scalar product per variable) of two choices' weights,
         K             the price of choosing a variable: its odds have the factor e^{−K},
-        ln(V/d)       V, d > 0, where E = V + d is the Lagrange multiplier of |w|²,
-        ln(F₀/E)      F₀ > 0, the Lagrange multiplier of q₀,
+        ln(V/d)       V, d > 0, where E = V + d is the stiffness of the weights,
+        ln(F₀/E)      F₀ > 0,
         b             the threshold of the rule, only if the ensemble leaves it free,
         ln t*         v* = √ρ t* is the largest violation that is no error, only with errors.
 
-    The coordinates and ρ may be Duals, numbers with derivatives; the result then carries
-    derivatives.
+    V and F₀ are variances of the field by which the patterns pull the weight of a variable: F₀ that
+    of its mean, which differs between variables, and V that around the mean. A field h gives the
+    weight h/E. The coordinates and ρ may be Duals, numbers with derivatives; the result then
+    carries derivatives.
     """
+    # Two shares that add up to 1 are expit(x) and expit(−x) with the same coordinate x. The second
+    # one is not computed as 1 − expit(x), which would cancel.
     logit_q0_over_rho = coordinates[LOGIT_Q0]
-    # logit(V/E) = ln(V/(E − V)) is equal to ln(V/d), because V + d = E.
-    logit_V_over_E = coordinates[LOG_V_OVER_D]
+    q0_over_rho = expit(logit_q0_over_rho)
+    rest_over_rho = expit(-logit_q0_over_rho)  # (ρ − q₀)/ρ
+    log_V_over_d = coordinates[LOG_V_OVER_D]
+    V_over_E = expit(log_V_over_d)  # because E = V + d
+    d_over_E = expit(-log_V_over_d)
 
     threshold: Numbers = 0.0  # if it is not free
     if ensemble.free_threshold:
@@ -100,15 +107,14 @@ def decode_point(coordinates: Sequence[Numbers], rho: Numbers, ensemble: Ensembl
     if ensemble.error_rate:
         ceiling = sqrt(rho) * exp(coordinates[LOG_CEILING])
 
-    # 1 − expit(x) is written expit(−x), which does not cancel.
     return Coordinates(
         rho=rho,
         chi=exp(coordinates[LOG_CHI]),
-        q0=rho * expit(logit_q0_over_rho),
-        s2=rho * expit(-logit_q0_over_rho),  # ρ − q₀
+        q0=rho * q0_over_rho,
+        s2=rho * rest_over_rho,  # s² = ρ − q₀
         K=coordinates[K_INDEX],
-        V_over_E=expit(logit_V_over_E),
-        d_over_E=expit(-logit_V_over_E),  # 1 − V/E
+        V_over_E=V_over_E,
+        d_over_E=d_over_E,
         F0_over_E=exp(coordinates[LOG_F0_OVER_E]),
         threshold=threshold,
         ceiling=ceiling,
@@ -186,45 +192,56 @@ def evaluate_point(
     pattern_averages: PatternMeans,
     variable_averages: VariableMeans,
 ) -> PointValues:
-    """Compute load and multipliers at a point, and averages that the equations compare with them.
+    """Compute all numbers at a point that its equations compare, from averages taken there.
 
-    A point of the solver has the unknowns of the theory, the order parameters. `coords` has those
-    that follow directly from the coordinates of the point. Two of the equations (the saddle
-    equations of the theory) are solved here and hold at every point: one gives the load α, the
-    other the Lagrange multiplier E of the norm of the weights. The remaining equations ask that
-    some of the results are equal, and are compared by the caller.
+    A point of the solver has the unknowns of the theory; `coords` has them decoded. The field of a
+    variable, by which the patterns pull its weight, has the variance F₀ (of its mean) and V (around
+    the mean), and a field h gives the weight h/E. The equations of the theory are
+
+        number of tight patterns = number of nonzero weights    solved here for the load α,
+        χE = share of nonzero weights                           solved here for the stiffness E,
+        F₀ = F0_of_patterns, V = V_of_patterns                  errors computed by the caller,
+        norm = ρ, overlap = q₀                                  errors computed by the caller.
+
+    The caller has more equations, which need only the averages themselves.
     """
-    # The two equations that are solved: the load, and χE = ρ₊.
-    nonzero_share = _nonzero_share(coords, ensemble, variable_averages)  # ρ₊
+    # The two equations that are solved here, so that they hold at every point.
+    nonzero_share = _nonzero_share(coords, ensemble, variable_averages)
     alpha = _load(nonzero_share, pattern_averages)
     E = nonzero_share / coords.chi
 
-    # The other multipliers are known relative to E.
+    # The coordinates have these numbers relative to E.
     V = E * coords.V_over_E
+    d = E * coords.d_over_E  # net stiffness E − V
     F0 = E * coords.F0_over_E
 
-    # ∂Σ/∂α is the mean log-weight of a pattern plus (price of an error)·(error rate).
+    # What F₀ and V must be: (α/χ²)⟨R₁²⟩ and (α/χ²)⟨R₂ − R₁²⟩, averages over the patterns with the
+    # first two moments R₁ and R₂ of the correction of a pattern.
+    alpha_over_chi2 = alpha / square(coords.chi)
+    F0_of_patterns = alpha_over_chi2 * pattern_averages.mean_correction_square
+    V_of_patterns = alpha_over_chi2 * pattern_averages.correction_variance
+
+    # The mean square of a weight, and its mean product on two choices of variables. The averages
+    # were taken in units in which E = 1, and are proportional to 1/E.
+    norm = variable_averages.norm / E
+    overlap = variable_averages.overlap / E
+
+    # ∂Σ/∂α of the entropy Σ: the mean log-weight of a pattern plus (price of an error)·(error
+    # rate).
     price = _price(coords, ensemble)
     entropy_by_alpha = pattern_averages.log_mean_weight + price * ensemble.error_rate
-
-    alpha_over_chi2 = alpha / square(coords.chi)
     return PointValues(
         nonzero=nonzero_share,
         E=E,
         V=V,
-        d=E * coords.d_over_E,
+        d=d,
         F0=F0,
         F1=F0 + V,
         alpha=alpha,
-        # Averages over the patterns that equal F₀ and V at a saddle: (α/χ²)⟨R₁²⟩ and
-        # (α/χ²)⟨R₂ − R₁²⟩, with the moments R₁ and R₂ of the correction of a pattern.
-        F0_of_patterns=alpha_over_chi2 * pattern_averages.mean_correction_square,
-        V_of_patterns=alpha_over_chi2 * pattern_averages.correction_variance,
-        # Averages over the variables that equal ρ and q₀ at a saddle: the mean square of a weight,
-        # and its mean product on two choices of variables. They were taken in units in which E = 1,
-        # and are proportional to 1/E.
-        norm=variable_averages.norm / E,
-        overlap=variable_averages.overlap / E,
+        F0_of_patterns=F0_of_patterns,
+        V_of_patterns=V_of_patterns,
+        norm=norm,
+        overlap=overlap,
         price=price,
         entropy_by_alpha=entropy_by_alpha,
     )

@@ -130,7 +130,7 @@ class _Layout:
         self.log_shares = slice(2, k + 3)  # k + 1: ln p₀/(ρ − p_k), ln (p₁ − p₀)/(ρ − p_k), …
         self.log_breaks = slice(k + 3, 2 * k + 3)  # k: ln x₁, … of the break points
         self.log_d = 2 * k + 3  # d = E − F₁ + G_k
-        self.log_G_parts = slice(2 * k + 4, 3 * k + 5)  # k + 1: ln G₀, ln (G₁ − G₀), …
+        self.log_G_differences = slice(2 * k + 4, 3 * k + 5)  # k + 1: ln G₀, ln (G₁ − G₀), …
         self.threshold = 3 * k + 5  # exists only if the threshold is free
 
 
@@ -152,27 +152,31 @@ def pack_order(order: RSBOrder, rho: float, ensemble: Ensemble = PLAIN) -> Array
         b                       the threshold, only if it is free.
 
     An overlap is the scalar product of the weights of two supports, per variable, by the level of
-    their smallest common group. ρ (`rho`) is the density, the share of variables chosen.
+    their smallest common group. ρ (`rho`) is the density, the share of variables chosen. d and the
+    switch replace F₁ and K (`RSBOrder`), because they are what the formulas use: a variable that
+    the patterns pull by a field u is chosen with the log-odds
+
+        u²/2d + ½ ln(E/d) − K = u²/2d − switch,
+
+    and then has the mean weight u/d. E is not a coordinate, because it is always ρ/χ.
     `_unpack_order` is the inverse, and `_Layout` has the position of each coordinate.
     """
-    # d and `switch` replace F₁ and K. Their meaning: a variable in a field u is chosen with the
-    # log-odds u²/2d − switch, and then has the mean weight u/d.
-    d = order.E - order.F1 + order.G[-1]
-    switch = order.K - 0.5 * np.log(order.E / d)
+    net_stiffness = order.E - order.F1 + order.G[-1]  # d
+    switch = order.K - 0.5 * np.log(order.E / net_stiffness)
 
     # Increasing sequences become differences, which are positive.
-    overlap_parts = np.diff(np.array(order.p), prepend=0.0)  # p₀, p₁ − p₀, …, (k + 1,)
-    overlap_shares = overlap_parts / (rho - order.p[-1])  # relative to ρ − p_k
-    multiplier_parts = np.diff(np.array(order.G), prepend=0.0)  # G₀, G₁ − G₀, …, (k + 1,)
+    overlap_differences = np.diff(np.array(order.p), prepend=0.0)  # p₀, p₁ − p₀, …, (k + 1,)
+    rho_minus_top_overlap = rho - order.p[-1]  # ρ − p_k
+    overlap_shares = overlap_differences / rho_minus_top_overlap
+    multiplier_differences = np.diff(np.array(order.G), prepend=0.0)  # G₀, G₁ − G₀, …, (k + 1,)
 
-    # E is not a coordinate, because it is always ρ/χ.
     coordinates = [
         np.log(order.chi),
         switch,
         *np.log(overlap_shares),
         *np.log(order.x),  # break points, (k,)
-        np.log(d),
-        *np.log(multiplier_parts),
+        np.log(net_stiffness),
+        *np.log(multiplier_differences),
     ]
     if ensemble.free_threshold:
         coordinates.append(order.threshold)
@@ -190,30 +194,38 @@ class _UnpackedOrder(NamedTuple):
     d: float  # E − F₁ + G_k: a chosen variable of field u has the mean weight u/d
     overlaps: Array  # p₀ … p_k by level, (k + 1,)
     multipliers: Array  # of the overlaps, G₀ … G_k, (k + 1,)
-    multiplier_parts: Array  # G₀, G₁ − G₀, …, (k + 1,)
+    multiplier_differences: Array  # G₀, G₁ − G₀, …, (k + 1,)
     breaks: Array  # break points x₁ … x_k, (k,)
 
 
 def _unpack_order(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _UnpackedOrder:
     """Decode the unknowns of Newton's method into order parameters; inverse of `pack_order`.
 
-    `pack_order` explains the coordinates of `point`, (coordinates,), and the letters. `rho` is the
-    density, the share of variables chosen, and `steps` is k, the number of levels of groups into
-    which choices of variables fall. Raises OutsideDomain, which makes Newton's method take a
-    shorter step, if the point has no meaning.
+    `pack_order` explains the coordinates of `point`, (coordinates,). `rho` is the density, the
+    share of variables chosen, and `steps` is k, the number of levels of groups into which choices
+    of variables fall. Raises OutsideDomain, which makes Newton's method take a shorter step, if the
+    point has no meaning. The letters are
+
+        E, d        stiffness and net stiffness of the weights: a variable that the patterns pull by
+                    a field u has the mean weight u/d, if it is chosen,
+        K, switch   price of a variable; it is chosen with the log-odds u²/2d − switch, where
+                    switch = K − ½ ln(E/d),
+        p₀ … p_k    overlaps of two choices by the level of their smallest common group,
+        G₀ … G_k    Lagrange multipliers of these overlaps,
+        F₁          Lagrange multiplier of the overlap within a choice; d = E − F₁ + G_k.
     """
     check_logarithms(point)
     layout = _Layout(steps)
     chi = float(np.exp(point[layout.log_chi]))
-    E = rho / chi  # one of the equations of the theory; it holds at every point
-    d = float(np.exp(point[layout.log_d]))
+    stiffness = rho / chi  # E = ρ/χ, an equation of the theory; it holds at every point
+    net_stiffness = float(np.exp(point[layout.log_d]))  # d
     switch = float(point[layout.switch])
-    breaks = np.exp(point[layout.log_breaks])  # x₁ … x_k
-    _check_order(d, E, breaks)
+    breaks = np.exp(point[layout.log_breaks])  # break points x₁ … x_k
+    _check_order(net_stiffness, stiffness, breaks)
 
-    multiplier_parts = np.exp(point[layout.log_G_parts])  # G₀, G₁ − G₀, …
-    multipliers = np.cumsum(multiplier_parts)  # G₀ … G_k
-    overlap_shares = np.exp(point[layout.log_shares])  # of p₀, p₁ − p₀, … relative to ρ − p_k
+    multiplier_differences = np.exp(point[layout.log_G_differences])  # G₀, G₁ − G₀, …
+    multipliers = np.cumsum(multiplier_differences)  # G₀ … G_k
+    overlap_shares = np.exp(point[layout.log_shares])  # p₀, p₁ − p₀, … divided by ρ − p_k
     overlaps = _overlaps_of_shares(overlap_shares, rho)  # p₀ … p_k
     threshold = 0.0  # if it is not free
     if ensemble.free_threshold:
@@ -221,9 +233,9 @@ def _unpack_order(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _
 
     order = RSBOrder(
         chi=chi,
-        K=switch + 0.5 * np.log(E / d),  # because switch = K − ½ ln(E/d)
-        E=E,
-        F1=E - d + float(multipliers[-1]),  # because d = E − F₁ + G_k
+        K=switch + 0.5 * np.log(stiffness / net_stiffness),
+        E=stiffness,
+        F1=stiffness - net_stiffness + float(multipliers[-1]),
         p=tuple(overlaps.tolist()),
         G=tuple(multipliers.tolist()),
         x=tuple(breaks.tolist()),
@@ -232,10 +244,10 @@ def _unpack_order(point: Array, rho: float, steps: int, ensemble: Ensemble) -> _
     return _UnpackedOrder(
         order=order,
         switch=switch,
-        d=d,
+        d=net_stiffness,
         overlaps=overlaps,
         multipliers=multipliers,
-        multiplier_parts=multiplier_parts,
+        multiplier_differences=multiplier_differences,
         breaks=breaks,
     )
 
@@ -364,8 +376,8 @@ def _multiplier_errors(
     the differences G₁ − G₀, … are compared, each relative to itself.
     """
     # What G₀, G₁ − G₀, … must be.
-    parts_of_patterns = alpha * np.diff(patterns.mean_square_slopes, prepend=0.0)
-    return parts_of_patterns / unpacked.multiplier_parts - 1
+    differences_of_patterns = alpha * np.diff(patterns.mean_square_slopes, prepend=0.0)
+    return differences_of_patterns / unpacked.multiplier_differences - 1
 
 
 def _overlap_errors(unpacked: _UnpackedOrder, variables: BrokenVariableMeans) -> Array:
@@ -434,6 +446,11 @@ class RSBBranch(ChiBranch[RSBState]):
         of the equations, is zero, the point is a solution. Then `alpha` is its load (patterns per
         variable), and `entropy` is ln(number of separating supports) per variable.
 
+        Besides these the state has checks of the solution: `identity_error`, the error of an
+        equation that is not solved; the replicons, factors by which small differences of overlaps
+        grow (stable below 1), within a smallest group and between the largest ones; and
+        `edge_weight`, the largest weight at an end of a grid, which shows what the grids cut off.
+
         Parameters
         ----------
         point : (coordinates,)
@@ -441,30 +458,35 @@ class RSBBranch(ChiBranch[RSBState]):
         fineness
             The grids of the averages are finer by this factor.
         """
-        # The order parameters at this point, and the averages that the equations need.
-        unpacked = _unpack_order(point, self.rho, self.steps, self.ensemble)
-        averages = _averages_at(unpacked, self.rho, self.ensemble, fineness)
-        patterns = averages.patterns
-        variables = averages.variables
+        # The order parameters at this point, and averages over the patterns and the variables.
+        decoded = _unpack_order(point, self.rho, self.steps, self.ensemble)
+        averages = _averages_at(decoded, self.rho, self.ensemble, fineness)
+        pattern_averages = averages.patterns
+        variable_averages = averages.variables
 
-        # What follows from the averages.
+        # The load, the equations, and what else follows from the averages.
         alpha = self._load(averages)
-        entropy = _entropy(unpacked, averages, self.rho, alpha)
+        entropy = _entropy(decoded, averages, self.rho, alpha)
+        residual = self._residual(decoded, averages, alpha, entropy)
         replicons = _replicons(alpha, averages)
+        largest_edge_weight = max(pattern_averages.edge_weight, variable_averages.edge_weight)
+
+        # ∂entropy/∂α: the entropy is stationary in the order parameters, so only its explicit
+        # dependence on the load counts. It is the term α·(mean log-weight of a pattern), where the
+        # mean is on the bottom level.
+        entropy_by_alpha = float(pattern_averages.mean_values[0])
         return RSBState(
             alpha=float(alpha),
             ensemble=self.ensemble,
-            order=unpacked.order,
-            residual=self._residual(unpacked, averages, alpha, entropy),
+            order=decoded.order,
+            residual=residual,
             entropy=entropy,
-            # The entropy is stationary in the order parameters, so only its explicit dependence on
-            # the load counts: the term α E₀[g₀], where g₀ is the log-weight of a pattern.
-            entropy_by_alpha=float(patterns.mean_values[0]),
-            identity_error=_identity_error(unpacked, variables),
-            tight=float(patterns.tight),
+            entropy_by_alpha=entropy_by_alpha,
+            identity_error=_identity_error(decoded, variable_averages),
+            tight=float(pattern_averages.tight),  # share of patterns exactly at the margin
             replicon_inner=replicons.inner,
             replicon_outer=replicons.outer,
-            edge_weight=max(patterns.edge_weight, variables.edge_weight),
+            edge_weight=largest_edge_weight,
         )
 
     def _load(self, averages: _Averages) -> float:
@@ -500,6 +522,10 @@ class RSBBranch(ChiBranch[RSBState]):
             the threshold of the rule, only if it is free,
             the break points, which are the sizes of the groups (k).
 
+        Two callers rely on this order: `solve_with` cuts the equations of the break points off at
+        the end if the break points are held, and with k = 1 `transition.complexity` reads the last
+        one.
+
         `averages` are the averages over patterns and variables at this point, `alpha` is its load,
         and `entropy` is ln(number of separating supports) per variable.
         """
@@ -515,10 +541,8 @@ class RSBBranch(ChiBranch[RSBState]):
             # the opposite signs of the classes, is 0.
             size_of_corrections = np.sqrt(self.rho)  # their order of magnitude
             errors.append(averages.correction_by_sign / size_of_corrections)
-        # The break points must come last: `solve_with` cuts their equations off at the end if the
-        # break points are held, and `transition.complexity` reads the last one.
         break_errors = self._break_errors(unpacked, averages, alpha, entropy)
-        return np.array([*errors, *break_errors])
+        return np.array([*errors, *break_errors])  # those of the break points last
 
     def _chosen_error(self, variables: BrokenVariableMeans) -> float:
         """The relative error of "the share of variables chosen, E_k[p], is ρ".
@@ -573,25 +597,35 @@ class RSBBranch(ChiBranch[RSBState]):
         S_i = α·(mean log-weight of a pattern) + (mean log-weight of a variable) on level i = 0 … k,
         with the load α. p_i is the overlap of two supports whose smallest common group is on level
         i, and G_i the Lagrange multiplier of p_i. `entropy` is Σ, computed on the top level k.
+
+        The equations of x₁ … x_{k−1} are compared as they stand. That of the last one, x_k, is
+        replaced, because near the capacity large terms nearly cancel in it. The equation
+
+            S₀ + Kρ = Σ,
+
+        with the price K of a variable, takes its place. It is equivalent, because at a solution
+        S₀ + Kρ is the entropy, too, from the bottom level; adding up all k equations turns it into
+        the form from which `entropy` is computed. So if the first k − 1 equations hold, the last
+        one holds where the two forms agree. (Module docstring, formulas (6) and (7).)
         """
         if not self.steps:
             return []  # without steps there are no break points
-        log_weights = alpha * averages.patterns.mean_values + averages.variables.mean_values  # S_i
+        mean_log_weights = (
+            alpha * averages.patterns.mean_values + averages.variables.mean_values
+        )  # S₀ … S_k, (k + 1,)
         overlap_terms = unpacked.multipliers * unpacked.overlaps  # G_i p_i, i = 0 … k
 
         # The equations of x₁ … x_{k−1}, which have the levels 0 … k − 1.
-        left_sides = np.diff(log_weights[:-1])  # S_i − S_{i−1}, i = 1 … k − 1
+        left_sides = np.diff(mean_log_weights[:-1])  # S_i − S_{i−1}, i = 1 … k − 1
         overlap_differences = np.diff(overlap_terms[:-1])  # G_i p_i − G_{i−1} p_{i−1}
         right_sides = 0.5 * unpacked.breaks[:-1] * overlap_differences
-        errors_below_top = left_sides / right_sides - 1
+        errors_of_first_breaks = left_sides / right_sides - 1
 
-        # In the equation of x_k large terms nearly cancel, so another one takes its place. On the
-        # bottom level the entropy is S₀ + Kρ, with the price K of a variable. The k equations of
-        # the break points turn this expression into `entropy`. If the first k − 1 equations hold,
-        # S₀ + Kρ = Σ is therefore equivalent to the equation of x_k.
+        # The equation in place of that of x_k: Kρ = Σ − S₀, relative to Kρ.
         price_term = unpacked.order.K * self.rho  # Kρ
-        top_error = 1 - (entropy - log_weights[0]) / price_term
-        return [*errors_below_top, top_error]
+        entropy_minus_bottom = entropy - mean_log_weights[0]  # Σ − S₀
+        error_of_last_break = 1 - entropy_minus_bottom / price_term
+        return [*errors_of_first_breaks, error_of_last_break]
 
     def solve_with(  # noqa: PLR0913
         self,

@@ -51,8 +51,11 @@ def pattern_recursion(  # noqa: PLR0913
     Choices of variables (supports) fall into groups within groups; the groups on level k are the
     smallest. Each support has a rule, which violates the constraint of the pattern (a sample) by v.
     u is the part of v that is the same for all supports of one group on level i. The weight of a
-    pattern falls with its violation. g_k has a formula (`pattern_law`), and the functions on the
-    lower levels follow from it by averages (`recurse`).
+    pattern falls with its violation. On level k, inside a smallest group, v ~ N(u, s²), and g_k is
+    the logarithm of the mean weight over v (`pattern_law`). The functions on the lower levels
+    follow from it by averages over the part of u that is not known there (`recurse`):
+
+        g_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; p_i − p_{i−1}) exp[x_i g_i(u')].
 
     Parameters
     ----------
@@ -76,26 +79,29 @@ def pattern_recursion(  # noqa: PLR0913
     recursion
         g_i, its slope and the weights (the distribution of u) on the grid of each level.
     """
-    s2 = rho - overlaps[-1]  # s², the variance of v around u within a smallest group
-    increasing = np.all(np.diff(overlaps, prepend=0.0) > 0)  # 0 < p₀ < … < p_k
-    if not (chi > 0 and s2 > 0 and increasing):
+    violation_variance = rho - overlaps[-1]  # s², of v around u on level k
+    is_increasing = np.all(np.diff(overlaps, prepend=0.0) > 0)  # 0 < p₀ < … < p_k
+    if not (chi > 0 and violation_variance > 0 and is_increasing):
         raise OutsideDomain("χ > 0 and 0 < p₀ < … < p_k < ρ are needed")
 
     # Grids are centred at u = 0, the boundary between satisfied and violated patterns. They must
     # cover the distribution of u, whose mean is `offset`.
     reach = FIELD_REACH * np.sqrt(overlaps[-1]) + abs(offset)
     grids = _pattern_grids(
-        overlaps=overlaps, breaks=breaks, s2=s2, chi=chi, reach=reach, fineness=fineness
+        overlaps=overlaps,
+        breaks=breaks,
+        s2=violation_variance,
+        chi=chi,
+        reach=reach,
+        fineness=fineness,
     )
 
-    # In a smallest group a pattern has the violation v ~ N(u, s²), and g_k is the logarithm of its
-    # mean weight. Level i adds p_i − p_{i−1} to the variance of u, and the recursion is
-    #     g_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; p_i − p_{i−1}) exp[x_i g_i(u')].
-    top_law = pattern_law(grids[-1].nodes, s2, chi)
+    # u is Gaussian with the mean `offset` and, on level i, the variance p_i (`overlaps`).
+    top_law = pattern_law(mu=grids[-1].nodes, s2=violation_variance, chi=chi)
     recursion = recurse(
         grids,
-        top_values=top_law.log_mean_weight,
-        top_slopes=top_law.slope,
+        top_values=top_law.log_mean_weight,  # g_k
+        top_slopes=top_law.slope,  # dg_k/du
         variances=overlaps,
         breaks=breaks,
         centre=offset,
@@ -108,28 +114,33 @@ def _pattern_grids(  # noqa: PLR0913
 ) -> list[Grid]:
     """Return grids of u from −`reach` to `reach` for numerical integrals, one per level 0 … k.
 
-    u is what is known of the violation v of a pattern on a level. `overlaps` has its variances by
-    level, (k + 1,), and `breaks` the break points, (k,), which are exponents in the integrals. On
-    the top level v ~ N(u, s²), and the weight of the pattern is e^{−v²/2χ} if v > 0 and 1
-    otherwise. Grids are finer than usual by the factor `fineness`.
+    u is what is known of the violation v of a pattern on a level. The integrands are
+
+        on the levels 0 … k − 1    a Gaussian density of u, given u on the level below, times a
+                                   function that is as smooth,
+        on the top level k         a Gaussian density of u times A(u)^x. A is the mean weight of the
+                                   pattern: v ~ N(u, s²) has the weight e^{−v²/2χ} if v > 0, else 1.
+
+    `overlaps` has the variances of u by level, (k + 1,), and `breaks` the break points, (k,), of
+    which the last one is the exponent x (without any x is 1). Grids are finer than usual by the
+    factor `fineness`.
     """
-    # Below the top level only Gaussians (the distribution of u on one level, given u on the level
-    # below) limit the step.
-    steps_of_gaussians = gaussian_steps(overlaps) / fineness  # (k + 1,)
+    steps_of_gaussians = gaussian_steps(overlaps) / fineness  # short enough for these, (k + 1,)
     lower_grids = [uniform_grid(reach, step) for step in steps_of_gaussians[:-1]]
 
-    # On the top level the Gaussian is multiplied by a power of A(u), the mean weight of a pattern.
-    # Around u = 0 A starts to fall from 1 over the width s of v, and the steps must be short.
+    # At large u A falls like the Gaussian e^{−u²/2(s² + χ)}, the mean of e^{−v²/2χ} over v. The
+    # product with the density is narrower than the density, and its step shorter, by this factor.
+    narrowing_factor = _narrowing_by_patterns(overlaps, breaks, decay_variance=s2 + chi)
+    coarse_step = steps_of_gaussians[-1] * narrowing_factor
+
+    # Around u = 0 A starts to fall from 1 over the width s of v: the steps are even shorter there.
     edge_width = np.sqrt(s2)  # s
-    # At larger u A decays like the Gaussian e^{−u²/2(s² + χ)}, the mean of e^{−v²/2χ} over v. This
-    # makes the product narrower, and its step shorter, by the factor `narrowing`.
-    narrowing = _narrowing_by_patterns(overlaps, breaks, decay_variance=s2 + chi)
-    coarse_step = steps_of_gaussians[-1] * narrowing
+    fine_step = edge_width / _POINTS_PER_PATTERN_EDGE / fineness
     top_grid = focused_grid(
         reach,
-        fine=edge_width / _POINTS_PER_PATTERN_EDGE / fineness,
+        fine=fine_step,
         coarse=coarse_step,
-        focus=_PATTERN_FOCUS * edge_width,
+        focus=_PATTERN_FOCUS * edge_width,  # steps are fine up to this |u|
     )
     return [*lower_grids, top_grid]
 
@@ -196,10 +207,14 @@ def support_recursion(
     """Compute the log-weight f_i(u) of a variable, on levels i = 0 … k of groups.
 
     Choices of variables (supports) fall into groups within groups; the groups on level k are the
-    smallest. u, the field, is what the patterns pull the weight of the variable by, as far as it is
-    the same for all supports of one group on level i. The larger |u|, the more likely the variable
-    is chosen. f_k has a formula (`ChoiceLaw`), and the functions on the lower levels follow from it
-    by averages (`recurse`).
+    smallest. In each support the patterns pull the weight of the variable by a number. u, the
+    field, is the part of this number that is the same for all supports of one group on level i. The
+    larger |u|, the more likely the variable is chosen. On level k the variable is rejected (weight
+    1) or chosen (weight e^{u²/2d − switch}), and f_k is the logarithm of the sum. The functions on
+    the lower levels follow from it by averages over the part of u that is not known there
+    (`recurse`):
+
+        f_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; G_i − G_{i−1}) exp[x_i f_i(u')].
 
     Parameters
     ----------
@@ -220,20 +235,22 @@ def support_recursion(
     recursion
         f_i, its slope and the weights (the distribution of u) on the grid of each level.
     """
-    scales = _growth_scales(multipliers, breaks, d)
+    # At large u the functions f_i grow as u²/2d_i; the grids depend on these d_i.
+    growth_scales = _growth_scales(multipliers, breaks, d)  # d₀ … d_k, (k + 1,)
     grids = _support_grids(
-        multipliers=multipliers, breaks=breaks, scales=scales, switch=switch, fineness=fineness
+        multipliers=multipliers,
+        breaks=breaks,
+        growth_scales=growth_scales,
+        switch=switch,
+        fineness=fineness,
     )
 
-    # In a smallest group a variable is rejected (weight 1) or chosen (weight e^{u²/2d − switch}),
-    # and f_k is the logarithm of the sum. Level i adds G_i − G_{i−1} to the variance of u, and the
-    # recursion is
-    #     f_{i−1}(u) = (1/x_i) ln ∫du' N(u' − u; G_i − G_{i−1}) exp[x_i f_i(u')].
+    # u is Gaussian with the mean 0 and, on level i, the variance G_i (`multipliers`).
     top_law = _choice_law(grids[-1].nodes, d, switch)
     recursion = recurse(
         grids,
-        top_values=top_law.log_partition,
-        top_slopes=top_law.slope,
+        top_values=top_law.log_partition,  # f_k
+        top_slopes=top_law.slope,  # df_k/du
         variances=multipliers,
         breaks=breaks,
     )
@@ -256,12 +273,18 @@ def _growth_scales(multipliers: Array, breaks: Array, d: float) -> Array:
 
 
 def _support_grids(
-    multipliers: Array, breaks: Array, scales: Array, switch: float, fineness: float
+    multipliers: Array, breaks: Array, growth_scales: Array, switch: float, fineness: float
 ) -> list[Grid]:
     """Return grids of the field u of a variable for numerical integrals, one per level 0 … k.
 
-    The grids are dense where the probability of choosing the variable rises. Its log-odds on level
-    i are about u²/2d_i − switch, so this is where u²/2d_i equals the switch.
+    On level i the log-odds of choosing the variable are about u²/2d_i − switch. The log-weight of
+    the variable, which is integrated, bends where they change sign: the steps must be short up to
+    this |u|.
+
+    How short is told by the singularities of the log-weight at complex u. The trapezoidal rule with
+    the step h has an error of about e^{−2πa/h}, where a is the distance of the nearest singularity
+    from the real axis. `_nearest_singularity` returns this singularity: its imaginary part is a,
+    and its modulus is at least the |u| of the bend.
 
     Parameters
     ----------
@@ -269,14 +292,14 @@ def _support_grids(
         Variances of u.
     breaks : (k,)
         x₁ … x_k, exponents in the integrals.
-    scales : (k + 1,)
-        d₀ … d_k.
+    growth_scales : (k + 1,)
+        d₀ … d_k: the log-weight on level i grows as u²/2d_i.
     switch
-        The threshold of u²/2d_i.
+        The value of u²/2d_i at which the log-odds are about 0.
     fineness
         Grids are finer than usual by this factor.
     """
-    reach = FIELD_REACH * np.sqrt(_tilted_variance(multipliers, scales))
+    reach = FIELD_REACH * np.sqrt(_tilted_variance(multipliers, growth_scales))
     coarse_steps = gaussian_steps(multipliers) / fineness  # resolve the Gaussians between levels
 
     # With a negative switch a variable is likely chosen at every u; the grids for 0 are fine
@@ -285,20 +308,20 @@ def _support_grids(
 
     # The log-weight f_i on level i comes from averaging e^{x_{i+1} f_{i+1}}: its exponent is
     # x_{i+1}. The exponent on the top level is 1.
-    exponents = np.append(breaks, 1.0)
+    exponents = np.append(breaks, 1.0)  # (k + 1,)
 
     grids = []
-    for scale, exponent, coarse_step in zip(scales, exponents, coarse_steps, strict=True):
-        # The trapezoidal rule with step h has an error of about e^{−2πa/h}, where a is the distance
-        # of the nearest singularity of the integrand, here of the log-weight, from the real axis.
-        singularity = _singular_field(scale, nonnegative_switch, exponent)
-        distance = singularity.imag  # a
-        fine_step = distance / _POINTS_PER_ZERO_DISTANCE / fineness
+    for growth_scale, exponent, coarse_step in zip(
+        growth_scales, exponents, coarse_steps, strict=True
+    ):
+        singularity = _nearest_singularity(growth_scale, nonnegative_switch, exponent)
+        distance_from_axis = singularity.imag
+        fine_step = distance_from_axis / _POINTS_PER_ZERO_DISTANCE / fineness
         grid = focused_grid(
             reach,
             fine=fine_step,
             coarse=coarse_step,
-            focus=abs(singularity),
+            focus=abs(singularity),  # steps are fine up to this |u|
         )
         grids.append(grid)
     return grids
@@ -323,7 +346,7 @@ def _tilted_variance(multipliers: Array, scales: Array) -> float:
     return float(variance)
 
 
-def _singular_field(scale: float, switch: float, exponent: float) -> complex:
+def _nearest_singularity(scale: float, switch: float, exponent: float) -> complex:
     """The complex field u next to the real axis at which the log-weight of a variable is singular.
 
     On a level with the scale d and the exponent x (a break point, 1 at the top) it is about
@@ -385,11 +408,15 @@ def broken_class_means(  # noqa: PLR0913
 ) -> BrokenPatternMeans:
     """Compute averages over the patterns of one class, for the equations of the theory.
 
-    Choices of variables (supports) fall into groups within groups, on levels i = 0 … k. On level i
-    a pattern has a field, the part of its violation that is the same for all supports of one group,
-    and a log-weight g_i, a function of the field. Averages are over the distribution of the field.
-    The parameters are those of `pattern_recursion`, as tuples instead of arrays: results are
-    cached, and the arguments must be hashable.
+    Choices of variables (supports) fall into groups within groups, on levels i = 0 … k; the groups
+    on the top level k are the smallest. On level i a pattern has a field, the part of its violation
+    that is the same for all supports of one group, and a log-weight g_i, a function of the field.
+    Averages are over the distribution of the field on a level. The parameters are those of
+    `pattern_recursion`, but as tuples instead of arrays: results are cached, and the arguments must
+    be hashable.
+
+    `curvature` in the result is g'', a second derivative by the field. `edge_weight` is the largest
+    weight at an end of a grid, and shows how much the grids cut off.
     """
     top_law, recursion = pattern_recursion(
         overlaps=np.array(overlaps),
@@ -399,24 +426,31 @@ def broken_class_means(  # noqa: PLR0913
         offset=offset,
         fineness=fineness,
     )
-    # A pattern adds g_k + ½(s² + χ)g_k'² to the entropy inside a smallest group of supports. g_k is
-    # its log-weight on the top level, and s² the variance of its field inside the group.
-    s2 = rho - overlaps[-1]  # s²
-    entropy_of_pattern = top_law.log_mean_weight + 0.5 * (s2 + chi) * top_law.slope**2
-    bottom_curvature = recursion.bottom_curvature(top_law.curvature)  # g₀'' from g_k'', (nodes,)
+    top_level = len(breaks)  # k
 
     def top_mean(values: Array) -> float:
-        """The average over the field of the top level k."""
-        return recursion.mean(len(breaks), values)
+        """The average over the field of the top level, of values at its nodes, (nodes,)."""
+        return recursion.mean(top_level, values)
 
+    # A pattern adds g_k + ½(s² + χ)g_k'² to the entropy inside a smallest group of supports. s² is
+    # the variance of the violation around the field there, and 2χ the scale of the cost v²/2χ of a
+    # violation v. The formula is (7) in the docstring of the module `rsb`.
+    violation_variance = rho - overlaps[-1]  # s²
+    slope_term = 0.5 * (violation_variance + chi) * top_law.slope**2
+    entropy_of_pattern = top_law.log_mean_weight + slope_term  # (nodes,)
+
+    # The recursion has values and slopes on all levels. The curvature is known on the top level,
+    # and `bottom_curvature` takes it down to level 0.
+    top_curvature = top_law.curvature  # g_k'', (nodes,)
+    bottom_curvature = recursion.bottom_curvature(top_curvature)  # g₀'', at the nodes of level 0
     return BrokenPatternMeans(
         tight=top_mean(top_law.p_tight),
         mean_correction=top_mean(top_law.mean_correction),
-        curvature=top_mean(top_law.curvature),
+        curvature=top_mean(top_curvature),
         entropy_term=top_mean(entropy_of_pattern),
-        mean_square_slopes=recursion.mean_square_slopes,  # of all levels
-        mean_values=recursion.mean_values,  # of all levels
-        top_square_curvature=top_mean(top_law.curvature**2),
+        mean_square_slopes=recursion.mean_square_slopes,  # of each level, (k + 1,)
+        mean_values=recursion.mean_values,  # of each level, (k + 1,)
+        top_square_curvature=top_mean(top_curvature**2),
         bottom_square_curvature=recursion.mean(0, bottom_curvature**2),
         edge_weight=recursion.edge_weight,
     )
@@ -433,11 +467,18 @@ def broken_variable_means(
 ) -> BrokenVariableMeans:
     """Compute averages over the variables, for the equations of the theory.
 
-    Choices of variables (supports) fall into groups within groups, on levels i = 0 … k. On level i
-    a variable has a field, what the patterns pull its weight by as far as it is the same for all
+    Choices of variables (supports) fall into groups within groups, on levels i = 0 … k; the groups
+    on the top level k are the smallest. In each support the patterns pull the weight of a variable
+    by a number. On level i a variable has a field, the part of this number that is the same for all
     supports of one group, and a log-weight f_i, a function of the field. Averages are over the
-    distribution of the field. The parameters are those of `support_recursion`, as tuples instead of
-    arrays: results are cached, and the arguments must be hashable.
+    distribution of the field on a level.
+
+    The parameters are those of `support_recursion`, but as tuples instead of arrays: results are
+    cached, and the arguments must be hashable. On level k a variable in the field u is chosen with
+    the log-odds u²/2d − switch.
+
+    `curvature` in the result is f'', a second derivative by the field. `edge_weight` is the largest
+    weight at an end of a grid, and shows how much the grids cut off.
     """
     top_law, recursion = support_recursion(
         multipliers=np.array(multipliers),
@@ -446,23 +487,28 @@ def broken_variable_means(
         switch=switch,
         fineness=fineness,
     )
+    top_level = len(breaks)  # k
+
+    def top_mean(values: Array) -> float:
+        """The average over the field of the top level, of values at its nodes, (nodes,)."""
+        return recursion.mean(top_level, values)
+
     # The entropy −p ln p − (1−p) ln(1−p) of choosing a variable with probability p, (nodes,).
     choice_entropy = entr(top_law.p_chosen) + entr(top_law.p_rejected)
     weight_square = top_law.p_chosen * top_law.mean_weight**2  # p·(mean weight if chosen)²
-    bottom_curvature = recursion.bottom_curvature(top_law.curvature)  # f₀'' from f_k'', (nodes,)
 
-    def top_mean(values: Array) -> float:
-        """The average over the field of the top level k."""
-        return recursion.mean(len(breaks), values)
-
+    # The recursion has values and slopes on all levels. The curvature is known on the top level,
+    # and `bottom_curvature` takes it down to level 0.
+    top_curvature = top_law.curvature  # f_k'', (nodes,)
+    bottom_curvature = recursion.bottom_curvature(top_curvature)  # f₀'', at the nodes of level 0
     return BrokenVariableMeans(
         chosen=top_mean(top_law.p_chosen),
         rejected=top_mean(top_law.p_rejected),
         weight_square=top_mean(weight_square),
         choice_entropy=top_mean(choice_entropy),
-        mean_square_slopes=recursion.mean_square_slopes,  # of all levels
-        mean_values=recursion.mean_values,  # of all levels
-        top_square_curvature=top_mean(top_law.curvature**2),
+        mean_square_slopes=recursion.mean_square_slopes,  # of each level, (k + 1,)
+        mean_values=recursion.mean_values,  # of each level, (k + 1,)
+        top_square_curvature=top_mean(top_curvature**2),
         bottom_square_curvature=recursion.mean(0, bottom_curvature**2),
         edge_weight=recursion.edge_weight,
     )

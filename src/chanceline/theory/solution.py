@@ -134,20 +134,28 @@ class ReplicaSolution(EnsembleResult):
     def _law_parameters(self) -> FieldLaws:
         """Return the parameters that determine the distributions of weights and stabilities.
 
+        They are fields of this solution, and most keep their names, those of the paper:
+
+            alpha, rho      load (patterns per variable) and density (share of variables chosen),
+            chi             χ: a violation v that is corrected has the weight e^{−v²/2χ},
+            K               price of a variable: its odds to be chosen have the factor e^{−K},
+            E               stiffness of the weights: a field h gives the weight h/E,
+            F1              variance of the field on a variable,
+            q0, F0          scalar product, per variable, of the weights of two choices, and
+                            covariance of the fields on a variable in two choices.
+
         In this solution the separating choices of variables do not fall into groups. `overlaps` and
-        `conjugates` therefore have one number each, and `breaks`, the sizes of groups, is empty. A
-        subclass whose choices do fall into groups returns several numbers.
+        `conjugates` therefore have one number each, q0 and F0, and `breaks`, the sizes of groups,
+        is empty. A subclass whose choices do fall into groups returns several numbers.
         """
         return FieldLaws(
-            alpha=self.alpha,  # load: patterns per variable
-            rho=self.rho,  # density: share of variables chosen
-            chi=self.chi,  # χ: a violation v that is corrected has the weight e^{−v²/2χ}
-            K=self.K,  # price of a variable: the odds that it is chosen have the factor e^{−K}
-            E=self.E,  # stiffness of the weights: a field h gives the weight h/E
-            F1=self.F1,  # variance of the field on a variable
-            # Scalar product of the weights of two choices, per variable.
+            alpha=self.alpha,
+            rho=self.rho,
+            chi=self.chi,
+            K=self.K,
+            E=self.E,
+            F1=self.F1,
             overlaps=(self.q0,),
-            # Covariance of the fields on a variable in two choices.
             conjugates=(self.F0,),
             breaks=(),
             threshold=self.threshold,
@@ -248,15 +256,18 @@ class RSSolution(ReplicaSolution):
         the share of variables with a nonzero weight, is ρ, the share of variables chosen, unless
         the sign of each weight is given; a chosen variable may then have the weight 0.
         """
+        # Overlaps of weights on one choice of variables and on two choices.
+        overlaps = f"q₁ {self.q1:.10g}   q₀ {self.q0:.10g}"
+        # The scale χ of the cost v²/2χ of a violation v, and the price of a variable.
+        cost_and_price = f"χ {self.chi:.10g}   K {self.K:.10g}"
+        stiffness = f"E {self.E:.10g}"
+        # Variance of the field on a variable, and the part of it that two choices have in common.
+        field_variances = f"F₁ {self.F1:.10g}   F₀ {self.F0:.10g}"
         lines = [
             self.summary(),
             self._entropy_line(),
-            # Overlaps of weights on one choice of variables and on two, the scale χ of the cost
-            # v²/2χ of a violation v, and the price of a variable.
-            f"  q₁ {self.q1:.10g}   q₀ {self.q0:.10g}   χ {self.chi:.10g}   K {self.K:.10g}",
-            # Stiffness of the weights, variance of the field on a variable, and the part of it that
-            # two choices have in common.
-            f"  E {self.E:.10g}   F₁ {self.F1:.10g}   F₀ {self.F0:.10g}",
+            f"  {overlaps}   {cost_and_price}",
+            f"  {stiffness}   {field_variances}",
         ]
         if self.ensemble.free_threshold or self.price is not None:
             lines.append(self._threshold_line())
@@ -270,8 +281,8 @@ class RSSolution(ReplicaSolution):
         lines.append(f"  stability    {self.stability}")
         # A check of the solution: the number of tight patterns (exactly at the margin), αp₊ per
         # variable, equals the number of nonzero weights.
-        identity = f"|αp₊ − {nonzero_symbol}| {abs(self.identity_error):.1e}"
-        lines.append(f"  residual     {self.residual:.1e}   {identity}")
+        identity_error = f"|αp₊ − {nonzero_symbol}| {abs(self.identity_error):.1e}"
+        lines.append(f"  residual     {self.residual:.1e}   {identity_error}")
         return "\n".join(lines)
 
     def _threshold_line(self) -> str:

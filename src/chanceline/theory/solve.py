@@ -81,18 +81,22 @@ class OneStepSolution(ReplicaSolution):
     def _law_parameters(self) -> FieldLaws:
         """Return the parameters that determine the distributions of weights and stabilities.
 
-        Supports are choices of variables. With groups of supports there are two overlaps of their
-        weights with two covariances of their fields, (p₀, G₀) between groups and (p₁, G₁) within a
-        group, and one x, the probability that two supports are in different groups. Without groups
-        the parameters are those of the base class.
+        Supports are choices of variables. Without groups of supports the parameters are those of
+        the base class. With groups, these three of them depend on whether two supports are in
+        different groups or in the same group:
+
+            overlaps      p₀ and p₁, scalar products of the weights of two supports, per variable,
+            conjugates    G₀ and G₁, covariances of the fields on a variable in two supports (a
+                          field is what the patterns pull its weight by),
+            breaks        only x, the probability that two supports are in different groups.
         """
-        symmetric = super()._law_parameters()
+        parameters_without_groups = super()._law_parameters()
         # No groups, or groups that are too weak to be resolved: these have an x, but equal
         # overlaps.
         if self.x is None or self.p1 == self.p0:
-            return symmetric
+            return parameters_without_groups
         return replace(
-            symmetric,
+            parameters_without_groups,
             overlaps=(self.p0, self.p1),
             conjugates=(self.G0, self.G1),
             breaks=(self.x,),
@@ -101,25 +105,35 @@ class OneStepSolution(ReplicaSolution):
     def __str__(self) -> str:
         """Return the solution as lines of text: two without groups of supports, several with them.
 
-        Supports are choices of variables. `OneStepSolution` explains the letters.
+        Supports are choices of variables; `broken` says whether they fall into groups.
         """
         if not self.broken:
             entropy = f"Σ = {self.entropy:.10f} ± {self.quadrature_error:.1e}"
             return f"{self.summary()}\n  {self._why_unbroken()}: {entropy}"
 
-        overlaps_and_conjugates = (
-            f"p₁ {self.p1:.10g}   p₀ {self.p0:.10g}   G₁ {self.G1:.10g}   G₀ {self.G0:.10g}"
-        )
-        inner = f"within a group {self.replicon_inner:.6f}"
-        outer = f"between groups {self.replicon_outer:.6f}"
-        identity = f"|αp₊ − ρ| {abs(self.identity_error):.1e}"
+        # The probability that two supports are in different groups.
+        break_point = f"x {self.x:.10g}"
+        # Overlaps of the weights of two supports in the same group and in different groups, and
+        # covariances of the fields, by which the patterns pull a weight, in the two supports.
+        overlaps = f"p₁ {self.p1:.10g}   p₀ {self.p0:.10g}"
+        covariances = f"G₁ {self.G1:.10g}   G₀ {self.G0:.10g}"
+        # The scale χ of the cost v²/2χ of a violation v, and the price of a variable.
+        cost_and_price = f"χ {self.chi:.10g}   K {self.K:.10g}"
+        # A field h gives the weight h/E; F₁ is the variance of the field.
+        stiffness_and_variance = f"E {self.E:.10g}   F₁ {self.F1:.10g}"
+        # Factors by which small differences of overlaps grow, stable below 1.
+        replicon_inner = f"within a group {self.replicon_inner:.6f}"
+        replicon_outer = f"between groups {self.replicon_outer:.6f}"
+        # A check of the solution: as many tight patterns (exactly at the margin), αp₊ per variable,
+        # as chosen variables, ρ.
+        identity_error = f"|αp₊ − ρ| {abs(self.identity_error):.1e}"
         lines = [
             self.summary(),
             self._entropy_line(),
-            f"  x {self.x:.10g}   {overlaps_and_conjugates}",
-            f"  χ {self.chi:.10g}   K {self.K:.10g}   E {self.E:.10g}   F₁ {self.F1:.10g}",
-            f"  replicons    {inner}, {outer}",
-            f"  residual     {self.residual:.1e}   {identity}",
+            f"  {break_point}   {overlaps}   {covariances}",
+            f"  {cost_and_price}   {stiffness_and_variance}",
+            f"  replicons    {replicon_inner}, {replicon_outer}",
+            f"  residual     {self.residual:.1e}   {identity_error}",
         ]
         return "\n".join(lines)
 
@@ -239,7 +253,7 @@ def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> OneStepS
     cover_gardner_load = rho * gardner(ensemble).load
     if alpha <= cover_gardner_load:
         symmetric = solve_rs(alpha, rho, ensemble)
-        return _solution_without_groups(symmetric, Phase.SYMMETRIC, transition=None)
+        return _as_one_step_solution(symmetric, Phase.SYMMETRIC, transition=None)
 
     # 2. Only selected supports separate, but groups do not change the solution yet.
     check_broken_density(rho)
@@ -247,7 +261,7 @@ def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> OneStepS
     if alpha <= transition.breaking_alpha:
         phase = _unbroken_phase(alpha, transition)
         symmetric = solve_rs(alpha, rho, ensemble)
-        return _solution_without_groups(symmetric, phase, transition)
+        return _as_one_step_solution(symmetric, phase, transition)
 
     # 3. The groups have just begun: overlaps within and between groups are still too similar to be
     #    resolved, and there is no start for the solver.
@@ -255,7 +269,7 @@ def solve_1rsb(alpha: float, rho: float, ensemble: Ensemble = PLAIN) -> OneStepS
     start = start_at_load(alpha, branch)
     if start is None:
         symmetric = solve_rs(alpha, rho, ensemble)
-        return _solution_without_groups(symmetric, Phase.BROKEN, transition)
+        return _as_one_step_solution(symmetric, Phase.BROKEN, transition)
 
     # 4. There are groups, and the equations with one step of breaking are solved.
     return _broken_solution(alpha, branch, start, transition)
@@ -342,21 +356,26 @@ def _order_as_fields(order: RSBOrder, rho: float) -> dict[str, Any]:
     supports (choices of variables) have an overlap, the scalar product of their weights per
     variable, and the multiplier of the overlap is the covariance of their fields. Both depend on
     whether the supports are in the same group. The fields q₀ and F₀, which solutions without groups
-    have, too, become means over all pairs of supports. `rho` is the density ρ.
+    have, too, become means over all pairs of supports. q₁ is the overlap of two separating weight
+    vectors on one support; in the limit that this theory takes it is their squared length, which is
+    the density ρ (`rho`).
     """
-    p0, p1 = order.p  # overlap of two supports in different groups, and in the same group
-    G0, G1 = order.G  # their multipliers
-    x = order.x[0]  # the probability that two supports are in different groups
-    p_same_group = 1 - x
+    overlap_between_groups, overlap_within_group = order.p
+    multiplier_between_groups, multiplier_within_group = order.G
+    p_different_groups = order.x[0]  # that two supports are in different groups
+    p_same_group = 1 - p_different_groups
+    mean_overlap = p_different_groups * overlap_between_groups + p_same_group * overlap_within_group
+    mean_multiplier = (
+        p_different_groups * multiplier_between_groups + p_same_group * multiplier_within_group
+    )
     return {
-        "x": x,
-        "p0": p0,
-        "p1": p1,
-        "G0": G0,
-        "G1": G1,
-        "q0": x * p0 + p_same_group * p1,
-        "F0": x * G0 + p_same_group * G1,
-        # Two weight vectors on one support overlap by ρ − mχ with m replicas; the limit m → 0 is ρ.
+        "x": p_different_groups,
+        "p0": overlap_between_groups,
+        "p1": overlap_within_group,
+        "G0": multiplier_between_groups,
+        "G1": multiplier_within_group,
+        "q0": mean_overlap,
+        "F0": mean_multiplier,
         "q1": rho,
         "chi": order.chi,
         "K": order.K,
@@ -379,43 +398,52 @@ def _replicon_within_support(state: RSBState, alpha: float, rho: float) -> float
     return 1.0 + state.identity_error / rho
 
 
-def _solution_without_groups(
+def _as_one_step_solution(
     symmetric: RSSolution, phase: Phase, transition: SupportTransition | None
 ) -> OneStepSolution:
-    """Convert a solution without groups of supports to a `OneStepSolution`, the result with groups.
+    """Convert a solution of the theory without groups of supports to a `OneStepSolution`.
 
-    Supports are choices of variables. What differs between supports of the same group and of
-    different groups gets the same value for both. With the phase BROKEN there are groups, but they
-    are too weak to be resolved. `transition` says at which load groups begin; None if this was not
-    computed, which happens only if there are no groups.
+    Supports are choices of variables. A `OneStepSolution` has values for supports of the same group
+    and of different groups; both get the same value here. The phase says why this is right:
+
+        SYMMETRIC    there are no groups,
+        GROUPED      there are exponentially many groups, which leave the entropy as it is,
+        BROKEN       the groups have just begun, and are too weak to be resolved.
+
+    `transition` says at which load groups begin; it is None if this was not computed, which happens
+    only in the phase SYMMETRIC.
     """
-    is_broken = phase is Phase.BROKEN
-    fields_of_both_kinds: dict[str, Any] = {
+    groups_are_weak = phase is Phase.BROKEN
+    # The fields of the base class, which both kinds of solutions have.
+    common_fields: dict[str, Any] = {
         field.name: getattr(symmetric, field.name) for field in fields(ReplicaSolution)
     }
 
-    # At which load groups begin, as fields of the result. The break point x, the probability that
-    # two supports are in different groups, exists only if there are groups. Groups that are too
-    # weak to be resolved have just begun, and x still has its first value.
-    breaking = _NO_TRANSITION
-    x = None
+    # At which load groups begin, as fields of the result.
+    transition_fields = _NO_TRANSITION
     if transition is not None:
-        breaking = transition.as_fields()
-        if is_broken:
-            x = transition.first_break
+        transition_fields = transition.as_fields()
 
-    # Within and between groups the overlaps, their multipliers and the replicons are the same.
-    replicon = symmetric.stability.between
+    # The break point x, the probability that two supports are in different groups, is part of the
+    # solution only in the phase BROKEN. The groups have just begun, and x still has its first
+    # value.
+    x = None
+    if groups_are_weak and transition is not None:
+        x = transition.first_break
+
+    overlap = symmetric.q0  # of the weights of two supports
+    multiplier = symmetric.F0  # of the overlap
+    replicon = symmetric.stability.between  # stability between supports
     return OneStepSolution(
-        **fields_of_both_kinds,
-        broken=is_broken,
+        **common_fields,
+        broken=groups_are_weak,
         phase=phase.value,
-        p1=symmetric.q0,
-        p0=symmetric.q0,
-        G1=symmetric.F0,
-        G0=symmetric.F0,
+        p1=overlap,
+        p0=overlap,
+        G1=multiplier,
+        G0=multiplier,
         x=x,
         replicon_inner=replicon,
         replicon_outer=replicon,
-        **breaking,
+        **transition_fields,
     )

@@ -34,7 +34,7 @@ class VariableMeans(NamedTuple):
     log_partition: Numbers  # ln(1 + e^{−K}B)
     curvature_square: float  # f''²
     nonzero_square: float  # [p P(w ≠ 0)]²
-    curvature_nonzero: float  # f'' p P(w ≠ 0)
+    curvature_times_nonzero: float  # f'' p P(w ≠ 0)
 
 
 class VariableParameters(NamedTuple):
@@ -98,10 +98,13 @@ def rule_for_variables(parameters: VariableParameters, step: float, signed: bool
         # The mean field is 0 for all z, and nothing changes with z.
         return rule_for(1.0, step / 2)
 
-    # A variable with mean field u and price K is chosen with the log-odds u²/2d − switch.
-    d = parameters.d
-    stiffness_ratio = parameters.V / d  # V/d = E/d − 1, E the stiffness of the weights
-    switch = parameters.K - 0.5 * np.log1p(stiffness_ratio)  # K − ½ ln(E/d)
+    # A variable with mean field u is chosen with the log-odds u²/2d + ½ ln(E/d) − K, where K is its
+    # price, E = V + d the stiffness of its weight and V the variance of its field. At u = 0 the
+    # log-odds are −switch, so that
+    #     switch = K − ½ ln(E/d) = K − ½ ln(1 + V/d).
+    net_stiffness = parameters.d  # d
+    log_of_stiffness_ratio = np.log1p(parameters.V / net_stiffness)  # ln(E/d)
+    switch = parameters.K - 0.5 * log_of_stiffness_ratio
     width_at_zero = _width_at_zero(parameters, signed)
     if switch < _SHARP_SWITCH:
         # The probability changes so smoothly that nodes around 0 with half the usual step resolve
@@ -109,7 +112,7 @@ def rule_for_variables(parameters: VariableParameters, step: float, signed: bool
         return rule_for(width_at_zero, step / 2)
 
     # The probability rises sharply on both sides of 0, at ±z. Each rise needs dense nodes.
-    sharp_rise = _sharp_rise(switch, d, parameters.F0)
+    sharp_rise = _sharp_rise(switch, net_stiffness, parameters.F0)
     return focused_rule(
         centres=(-sharp_rise.z, 0.0, sharp_rise.z),
         sizes=(sharp_rise.width, width_at_zero, sharp_rise.width),
@@ -156,34 +159,44 @@ def variable_means(
     """Compute averages over all variables: share chosen, squared weight, and more.
 
     The equations of the theory compare these averages (`VariableMeans`) with the order parameters,
-    their unknowns. A variable that is not chosen has the weight 0. `parameters` are in units in
-    which the stiffness E = V + d of the weights is 1 (a field h gives the weight h/E). `step` is
-    the step of the quadrature, and `signed` says whether the sign of each weight is given.
+    their unknowns. The field h, by which the patterns pull the weight of a variable, has a mean u,
+    which differs between variables. `variable_law` describes a variable at a given u: it is chosen
+    with some odds, and then has a random weight w; a variable that is not chosen has the weight 0.
+    f(u) = ln(1 + odds) is its log-weight, whose derivatives are
+
+        f'  = the mean weight of a variable, chosen or not (`slope`),
+        f'' = the response of this mean to the field (`curvature`).
+
+    `parameters` are in units in which the stiffness E = V + d of the weights is 1 (w = h/E). `step`
+    is the step of the quadrature, and `signed` says whether the sign of each weight is given.
     """
     law, rule = variable_law_at_nodes(parameters, step, signed)
-    node_weights = rule.weights  # they average over the mean field of a variable, (nodes,)
-    p_chosen = law.p_chosen
+    node_weights = rule.weights  # of the nodes u in an average over the variables, (nodes,)
 
-    chosen_share = weighted_sum(node_weights, p_chosen)
+    chosen_share = weighted_sum(node_weights, law.p_chosen)
     nonzero_share = chosen_share  # with free signs every chosen variable has a nonzero weight
     if signed:
-        nonzero_share = weighted_sum(node_weights, p_chosen * law.p_nonzero)
-    square_weight_if_chosen = square(law.mean_weight) + law.weight_variance
-    mean_weight = law.slope  # of a variable that may be chosen or not, given its mean field
+        nonzero_share = weighted_sum(node_weights, law.p_chosen * law.p_nonzero)
 
-    # The last three means describe stability. They enter no equation that Newton's method solves,
-    # so they are computed without derivatives.
+    # The mean square of the weight of a variable at each u, and its square mean. On two choices of
+    # variables the weights are independent at given u, so the latter is the mean of their product.
+    mean_square_if_chosen = square(law.mean_weight) + law.weight_variance
+    mean_square_weight = law.p_chosen * mean_square_if_chosen
+    square_mean_weight = square(law.slope)
+
+    # Stability depends on means of f'' and of the probability of a nonzero weight. They enter no
+    # equation that Newton's method solves, so they are computed without derivatives.
     plain_law = law.without_differentials()
-    curvature = plain_law.curvature  # f'', of the log-weight f of a variable
-    p_nonzero = plain_law.p_chosen * plain_law.p_nonzero  # chosen with a nonzero weight
+    curvature = plain_law.curvature  # f''
+    p_nonzero = plain_law.p_chosen * plain_law.p_nonzero
     return VariableMeans(
         chosen=chosen_share,
         rejected=weighted_sum(node_weights, law.p_rejected),
         nonzero=nonzero_share,
-        norm=weighted_sum(node_weights, p_chosen * square_weight_if_chosen),
-        overlap=weighted_sum(node_weights, square(mean_weight)),  # of the weights on two choices
-        log_partition=weighted_sum(node_weights, law.log_partition),
+        norm=weighted_sum(node_weights, mean_square_weight),
+        overlap=weighted_sum(node_weights, square_mean_weight),
+        log_partition=weighted_sum(node_weights, law.log_partition),  # mean of f
         curvature_square=weighted_sum(node_weights, curvature**2),
         nonzero_square=weighted_sum(node_weights, p_nonzero**2),
-        curvature_nonzero=weighted_sum(node_weights, curvature * p_nonzero),
+        curvature_times_nonzero=weighted_sum(node_weights, curvature * p_nonzero),
     )

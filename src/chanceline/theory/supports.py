@@ -132,25 +132,30 @@ def _variable_law_given_signs(
     that it is chosen are e^{−K}B, where
 
         B = ∫N(h; u, V) e^{h₊²/2E} dh.
+
+    If the variable is chosen, the density of h is the integrand divided by B. Mean and variance of
+    the weight, and the probability that it is not 0, belong to this density.
     """
     stiffness = field_variance + net_stiffness  # E
 
-    # B is computed by `pattern_law`, whose integral has the same form: it is the mean of
-    # e^{−v₊²/2χ} over v ~ N(μ, s²), here with v = h, μ = u, s² = V and χ = −E. A negative χ is
-    # allowed, because the integral is finite for V < E.
-    tilted_field = pattern_law(mu=mean_field, s2=field_variance, chi=-stiffness)
-    log_b = tilted_field.log_mean_weight  # ln B
-    # Mean and variance of h₊, with the density of h multiplied by e^{h₊²/2E} and normalised.
-    mean_h = tilted_field.mean_correction
-    variance_h = tilted_field.correction_variance
+    # `pattern_law` computes the same integral for another purpose. It is about the violation
+    # v ~ N(μ, s²) of a pattern, and takes the mean A of e^{−v₊²/2χ}. With
+    #     v = h,  μ = u,  s² = V,  χ = −E
+    # A is B. (χ may be negative here, because V < E makes the integral finite.) What it calls the
+    # correction of a pattern is v₊, here h₊, and a tight pattern is one with v > 0, here h > 0.
+    law_of_field = pattern_law(mu=mean_field, s2=field_variance, chi=-stiffness)
+    log_b = law_of_field.log_mean_weight  # ln B
+    mean_of_positive_part = law_of_field.mean_correction  # of h₊
+    variance_of_positive_part = law_of_field.correction_variance
+    p_field_positive = law_of_field.p_tight
 
     log_odds = log_b - price  # ln(e^{−K}B)
     return VariableLaw(
         log_partition=softplus(log_odds),  # ln(1 + e^{−K}B)
         p_chosen=expit(log_odds),
-        p_rejected=expit(-log_odds),
-        mean_weight=mean_h / stiffness,  # w = h₊/E
-        weight_variance=variance_h / square(stiffness),
+        p_rejected=expit(-log_odds),  # 1 − p_chosen, without cancellation
+        mean_weight=mean_of_positive_part / stiffness,  # w = h₊/E
+        weight_variance=variance_of_positive_part / square(stiffness),
         stiffness=stiffness,
-        p_nonzero=tilted_field.p_tight,  # the probability of h > 0, with the same density
+        p_nonzero=p_field_positive,
     )

@@ -180,7 +180,14 @@ def _solution_at_cover_gardner(alpha: float, rho: float) -> RSSolution:
     # Weights have the squared length ρ per variable. c is the correlation of the weights of two
     # choices; their overlap (scalar product per variable) is q₀ = cρ.
     overlap_over_rho = typical_overlap(rho)  # c
-    replicon_between = _replicon_at_cover_gardner(rho, overlap_over_rho)  # stable below 1
+
+    # The factors by which small differences of overlaps grow, stable below 1. For weight vectors on
+    # one choice the factor is (number of tight patterns)/(number of weights), which is exactly 1
+    # here.
+    stability = Stability(
+        within=1.0,
+        between=_replicon_at_cover_gardner(rho, overlap_over_rho),  # on two choices
+    )
     return RSSolution(
         alpha=alpha,
         rho=rho,
@@ -190,11 +197,13 @@ def _solution_at_cover_gardner(alpha: float, rho: float) -> RSSolution:
         q1=rho,  # overlap within one choice: its only weight vector with itself, so its norm ρ
         chi=math.inf,  # χ, the scale of the cost v²/2χ of a violation v, diverges here
         K=float(logit(1 - rho)),  # each variable is chosen with the same odds e^{−K} = ρ/(1 − ρ)
-        # The multipliers of the norm, of q₁ and of q₀ are in units in which they vanish as χ → ∞.
+        # E = ρ/χ is the multiplier of the norm, and vanishes with 1/χ. So do F₁ and F₀, those of q₁
+        # and q₀.
         E=0.0,
         F1=0.0,
         F0=0.0,
-        stability=Stability(within=1.0, between=replicon_between),
+        stability=stability,
+        # A closed form has no numerical errors.
         residual=0.0,
         quadrature_error=0.0,
         identity_error=0.0,
@@ -232,16 +241,19 @@ def _solution_with_errors(alpha: float, rho: float, ensemble: Ensemble) -> RSSol
 
     The solutions at one density (share of variables chosen) form a curve, the branch. The entropy
     should be the logarithm of the number of choices of variables that classify well. Only the part
-    of the branch where it is below the entropy of all choices is valid (see `_valid_part`). The
-    solution is the point of the valid part at load α (patterns per variable). Raises InputError
-    if α lies before the valid part.
+    of the branch where it is below the entropy of all choices is valid. The solution is the point
+    of the valid part at load α (patterns per variable). Raises InputError if α lies before the
+    valid part.
     """
     branch = Branch(rho, ensemble)
-    valid_part = _valid_part(branch, alpha)  # its points up to load α, in order along the branch
+    # Points in order along the branch. They begin with the valid part, and end with the first valid
+    # point whose load is at least α. `is_whole_branch` says that the valid part begins with the
+    # branch itself.
+    valid_part = _valid_part_up_to_load(branch, alpha)
     first_load = valid_part.points[0].state.alpha
 
-    # Usual case: the first valid point lies below α. The last valid point is the first one at or
-    # above α, so α lies between the last two points.
+    # Usual case: the first valid point lies below α. As the last point is the first one at or above
+    # α, α lies between the last two points.
     if first_load < alpha:
         before, after = valid_part.points[-2:]
         assert before.state.alpha < alpha <= after.state.alpha
@@ -266,13 +278,18 @@ class _ValidPart(NamedTuple):
     points: list[Solved[RSState]]  # in order along the branch; the last is the first at load ≥ α
 
 
-def _valid_part(branch: Branch, alpha: float) -> _ValidPart:
+def _valid_part_up_to_load(branch: Branch, alpha: float) -> _ValidPart:
     """Follow a curve of solutions (branch) with errors until load α, and keep the valid points.
 
     The entropy Σ is the logarithm of a number, per variable. It should count the choices of
     variables that classify well. If errors are allowed, the weights on one choice can form several
     separate clusters, and Σ counts pairs (choice, cluster). It can then exceed H₂(ρ), the entropy
     of all choices of ρN variables. Points where it does are not valid.
+
+    In the end Σ falls along the branch, and the valid part is the last part. If many errors are
+    allowed, Σ is above H₂(ρ) at first, and the load decreases there before it increases: a point
+    can have the load α and not be valid. The branch is therefore followed to the first point that
+    is valid and has at least the load α.
     """
     entropy_of_all = binary_entropy(branch.rho)  # H₂(ρ)
 
@@ -280,17 +297,16 @@ def _valid_part(branch: Branch, alpha: float) -> _ValidPart:
         """Whether the entropy of the point is below that of all choices."""
         return state.entropy < entropy_of_all
 
-    def is_valid_at_load(state: RSState) -> bool:
-        """Whether the point is valid and its load at least α."""
+    def is_valid_and_has_reached_load(state: RSState) -> bool:
+        """Whether to stop following the branch: the point is valid and its load at least α."""
         return is_valid(state) and state.alpha >= alpha
 
-    points = list(branch.from_entrance(until=is_valid_at_load))
-    all_valid = all(is_valid(point.state) for point in points)
-    if not all_valid:
-        # If many errors are allowed, Σ begins above H₂(ρ), and the branch turns back to smaller
-        # loads before Σ falls below H₂(ρ). The valid part begins at this crossing.
+    points = list(branch.from_entrance(until=is_valid_and_has_reached_load))
+    all_points_are_valid = all(is_valid(point.state) for point in points)
+    if not all_points_are_valid:
+        # The valid part begins where Σ falls to H₂(ρ) for the last time.
         points = _after_crossing(branch, points, entropy_of_all)
-    return _ValidPart(is_whole_branch=all_valid, points=points)
+    return _ValidPart(is_whole_branch=all_points_are_valid, points=points)
 
 
 def _after_crossing(
@@ -327,9 +343,9 @@ def _solution_at_load(
 
     # With the finer quadrature the load at this χ differs a little from α. A first-order step with
     # the slope ∂Σ/∂α gives the entropy Σ at α itself.
-    load_above_alpha = branch.excess_load(fine.state, alpha)
-    entropy_above = fine.state.entropy_by_alpha * load_above_alpha
-    entropy = fine.state.entropy - entropy_above
+    load_difference = branch.excess_load(fine.state, alpha)  # load of the point − α
+    entropy_difference = fine.state.entropy_by_alpha * load_difference  # Σ of the point − Σ at α
+    entropy = fine.state.entropy - entropy_difference
     return _solution_from_point(
         branch,
         alpha,
@@ -414,8 +430,9 @@ def _stability(state: RSState, alpha: float, ensemble: Ensemble) -> Stability:
     """Return the factors by which small perturbations of a solution grow; each is stable below 1.
 
     The solution assumes that all supports (choices of variables) are alike. A perturbation changes
-    the overlaps (scalar products) of weight vectors a little. Its factor, called the replicon
-    product, says how much larger it is after one round of the equations. The result has four:
+    the overlaps (scalar products) of weight vectors a little. Its factor says how much larger it is
+    after one round of the equations. The factors of the last three are already known to `state`.
+    The result has
 
         within    overlaps of weight vectors on one support change,
         between   overlaps of two supports change, alike for all weight vectors on them,
@@ -424,15 +441,15 @@ def _stability(state: RSState, alpha: float, ensemble: Ensemble) -> Stability:
 
     The last two are not known if errors are allowed, and then stay None.
     """
-    within = _replicon_within(state, alpha, ensemble)
-    products_between_supports = state.stability
+    factor_within = _replicon_within(state, alpha, ensemble)
+    factors_between_supports = state.stability
     if ensemble.error_rate:
-        return Stability(within=within, between=products_between_supports.between)
+        return Stability(within=factor_within, between=factors_between_supports.between)
     return Stability(
-        within=within,
-        between=products_between_supports.between,
-        weights=products_between_supports.weights,
-        mixed=products_between_supports.mixed,
+        within=factor_within,
+        between=factors_between_supports.between,
+        weights=factors_between_supports.weights,
+        mixed=factors_between_supports.mixed,
     )
 
 

@@ -39,7 +39,7 @@ from chanceline.theory.rsb import RSBBranch, RSBOrder, RSBState, pack_order
 LOG_AMPLITUDE = 3
 LOG_BREAK = 4
 # The first amplitude (p₁ − p₀)/(ρ − p₁) of the line x = 1, in units of x_c − 1; α_d has 3 or more.
-_FIRST_AMPLITUDE = 1.0
+_FIRST_AMPLITUDE_PER_EXCESS = 1.0
 _LOG_AMPLITUDE_STEP = 0.3
 # Nearer to 1 break points are taken for 1; the jump is then within 2e-7 of the replicon line.
 _SMALLEST_EXCESS = 3e-4
@@ -217,22 +217,28 @@ def _solutions_at_unit_break(
         """Whether the number of groups is no longer exponentially large."""
         return complexity(point.state, branch.rho) < 0
 
-    # The first amplitude must be smaller than the amplitude of the jump. The jump becomes small as
-    # x_c approaches 1, so the first amplitude is proportional to x_c − 1.
-    first_log_amplitude = float(np.log(_FIRST_AMPLITUDE * (x_c - 1)))
+    def solve_at(log_amplitude: float, guess: Array) -> Solved[RSBState]:
+        """The solution of the line with this amplitude."""
+        return _at_unit_break(branch, log_amplitude, guess)
+
+    # Along the line the load first decreases and then increases again. The first solution should
+    # come before the smallest load, whose amplitude becomes small as x_c approaches 1. So the first
+    # amplitude is proportional to x_c − 1, and a few times smaller.
+    first_amplitude = _FIRST_AMPLITUDE_PER_EXCESS * (x_c - 1)
+    first_log_amplitude = float(np.log(first_amplitude))
     start = start_near_symmetric(branch, critical, np.exp(first_log_amplitude), x=1.0)
-    first = _at_unit_break(branch, first_log_amplitude, start)
+    first = solve_at(first_log_amplitude, start)
 
     # The line is followed in the amplitude, because each amplitude has only one solution. A load
     # can have two.
-    points = follow(
-        lambda log_amplitude, guess: _at_unit_break(branch, log_amplitude, guess),
+    solutions = follow(
+        solve_at,
         first=first,
         begin=first_log_amplitude,
         step=_LOG_AMPLITUDE_STEP,
         until=has_negative_complexity,
     )
-    return list(points)
+    return list(solutions)
 
 
 def _at_unit_break(branch: RSBBranch, log_amplitude: float, start: Array) -> Solved[RSBState]:
@@ -283,8 +289,9 @@ def start_near_symmetric(branch: RSBBranch, critical: RSState, amplitude: float,
     Supports are choices of variables. Without groups any two have the same overlap q₀ (scalar
     product of their weights, per variable). The start, (coordinates,), has an overlap p₀ a little
     below q₀ for supports in different groups, and p₁ a little above q₀ for supports in the same
-    group. The Lagrange multipliers of the overlaps are set apart in the same way. All other
-    parameters are those of `critical`.
+    group. Each overlap has a Lagrange multiplier: F₀ without groups, and G₀ a little below F₀ and
+    G₁ a little above F₀ with groups. All other parameters are those of `critical`; F₁ is not one of
+    these multipliers, but that of the overlap within one support, which does not change.
 
     Parameters
     ----------
@@ -297,30 +304,32 @@ def start_near_symmetric(branch: RSBBranch, critical: RSState, amplitude: float,
     x
         The break point: the probability that two supports belong to different groups.
     """
-    symmetric = critical.order
-    overlap = symmetric.q0  # q₀
-    multiplier = symmetric.F0  # of q₀
+    order_without_groups = critical.order
+    overlap = order_without_groups.q0  # q₀
+    multiplier = order_without_groups.F0  # F₀
 
     # By definition p₁ − p₀ = amplitude·(ρ − p₁). p₁ is not known yet, and is replaced by q₀.
     overlap_difference = amplitude * (branch.rho - overlap)  # p₁ − p₀
     p0 = overlap - overlap_difference / 2
     p1 = overlap + overlap_difference / 2
-    # A rough guess, which Newton's method corrects: both differences have the same relative size.
-    multiplier_difference = overlap_difference * (multiplier / overlap)
+
+    # The difference of the multipliers is only guessed, and Newton's method corrects it: relative
+    # to F₀ it is as large as that of the overlaps relative to q₀.
+    multiplier_difference = overlap_difference * (multiplier / overlap)  # G₁ − G₀
     G0 = multiplier - multiplier_difference / 2
     G1 = multiplier + multiplier_difference / 2
 
-    order = RSBOrder(
-        chi=symmetric.chi,
-        K=symmetric.K,
-        E=symmetric.E,
-        F1=symmetric.F1,
+    order_with_groups = RSBOrder(
+        chi=order_without_groups.chi,
+        K=order_without_groups.K,
+        E=order_without_groups.E,
+        F1=order_without_groups.F1,
         p=(p0, p1),
         G=(G0, G1),
         x=(x,),
-        threshold=symmetric.threshold,
+        threshold=order_without_groups.threshold,
     )
-    point = pack_order(order, branch.rho, branch.ensemble)
+    point = pack_order(order_with_groups, branch.rho, branch.ensemble)
     # Callers hold this coordinate in Newton's method, so it must be exact.
     point[LOG_AMPLITUDE] = np.log(amplitude)
     return point

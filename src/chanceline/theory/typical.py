@@ -258,18 +258,21 @@ def solve_typical(
 
     The load α (`alpha`) is patterns per variable and must be below the Cover–Gardner load. The
     density ρ (`rho`) is the share of variables chosen. `step` is the step of the quadrature.
+
+    On a typical choice of ρN variables the problem is that of the ordinary perceptron with all its
+    variables, which Gardner solved. `gardner_field` has this solution: γ² = q₁/(ρ − q₁), where q₁
+    is the overlap (scalar product per variable) of two separating weight vectors on the choice.
     """
-    # Within a typical choice this is Gardner's problem with ρN variables: the perceptron with
-    # random patterns, without selection.
     load_of_choice = alpha / rho  # patterns per chosen variable
     field = gardner_field(load_of_choice, ensemble, step)
+    gamma_square = field.gamma**2
+    q1 = rho * (gamma_square / (1 + gamma_square))
 
-    # Overlaps are scalar products per variable.
-    gamma_square = field.gamma**2  # q₁/(ρ − q₁)
-    q1 = rho * (gamma_square / (1 + gamma_square))  # of two weight vectors on one choice
+    # The overlap q₀ of weight vectors on two choices.
     common_part = _common_part(alpha, rho, field)  # q₀/q₁
-    q0 = q1 * common_part  # of weight vectors on two choices
+    q0 = q1 * common_part
 
+    # The Lagrange multipliers of q₁, of q₀ and of the norm of the weights.
     conjugates = _conjugates(alpha, rho, field, common_part)
     return RSSolution(
         alpha=alpha,
@@ -278,8 +281,10 @@ def solve_typical(
         entropy=binary_entropy(rho),  # the entropy of all choices
         q0=q0,
         q1=q1,
-        # χ, E, F₁ and F₀ are in units for loads above the Cover–Gardner load. Below that load they
-        # have these limits; `conjugates` has multipliers that are finite there.
+        # Above the Cover–Gardner load violations v of patterns have the weight e^{−v²/2χ}, and E,
+        # F₁ and F₀ are multipliers that depend on χ. Here, where a typical choice separates without
+        # any violation, they have the limits for χ → ∞. `conjugates` has multipliers that are
+        # finite here.
         chi=math.inf,
         K=float(logit(1 - rho)),  # each variable is chosen with the same odds e^{−K} = ρ/(1 − ρ)
         E=0.0,

@@ -118,9 +118,15 @@ def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
         b          the threshold of the rule, only if it is free,
         ln v*      v* is the violation above which a pattern is an error.
 
-    The residual has the errors of the equations of q₀ and v*, then Σ, then the error of the
-    equation of b if b is free. The equation of χ is solved directly for the load. A point with
-    residual 0 is the solution.
+    The equations, and what they become here, are
+
+        ∂Σ/∂χ = 0      solved directly for the load,
+        ∂Σ/∂q₀ = 0     residual[0]: q₀ equals an average over the patterns,
+        ∂Σ/∂v* = 0     residual[1]: the share of errors equals the error rate allowed,
+        Σ = 0          residual[2],
+        ∂Σ/∂b = 0      residual[3], only if b is free: the corrections of the two classes balance.
+
+    A point with residual 0 is the solution. The rule has all variables, so the density ρ is 1.
     """
     parameters = _decode(point, ensemble)
     laws_of_classes = class_laws(ensemble, parameters, QUADRATURE_STEP)
@@ -133,12 +139,13 @@ def cluster_equations(point: Array, ensemble: Ensemble) -> Counted:
         raise OutsideDomain("the corrected share of tight patterns must be positive")
     alpha = 1 / means.effective_tight
 
-    # The other equations enter as relative errors. With the derivatives of Σ themselves Newton's
-    # method fails at large margins.
-    overlap_error = _overlap_of_patterns(alpha, parameters, means) / parameters.q0 - 1
-    wrong_error = means.wrong / ensemble.error_rate - 1
+    # The equations of q₀ and v* enter as relative errors. With the derivatives of Σ themselves
+    # Newton's method fails at large margins.
+    q0_of_patterns = _overlap_of_patterns(alpha, parameters, means)  # what q₀ must be
+    overlap_error = q0_of_patterns / parameters.q0 - 1
+    error_rate_error = means.wrong / ensemble.error_rate - 1
     cluster_exponent = _cluster_exponent(alpha, parameters, means, ensemble)  # Σ
-    residual = [overlap_error, wrong_error, cluster_exponent]
+    residual = [overlap_error, error_rate_error, cluster_exponent]
     if ensemble.free_threshold:
         residual.append(means.correction_by_sign)
     return Counted(alpha=float(alpha), rho=1.0, residual=np.array(residual))

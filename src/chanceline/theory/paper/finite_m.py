@@ -81,36 +81,41 @@ class FiniteMState:
 def volume_recursion(q: Array, breaks: Array, own_variance: float) -> Recursion:
     """Compute the log-probability g_i(v) that a pattern is on its side, on all levels i = 0 … L.
 
-    The theory considers m copies (replicas) of the weights on each choice of variables (support).
-    The field of a pattern, its scalar product with the weights of a replica, is Gaussian with
-    variance ρ, the density; a positive field is on the wrong side. v is a part of the field:
+    The field of a pattern is its scalar product with a weight vector, a Gaussian number; a positive
+    field is on the wrong side. The theory has m copies (replicas) of the weights on each choice of
+    variables (support). v is the part of the field that several replicas have in common:
 
-        level 0    the part that is the same for all replicas, on any support,
-        level 1    also the part that is the same for all replicas on one support,
-        level 2    also the part that is the same for all replicas in one group, if there are any.
+        level 0    all replicas, on any support,
+        level 1    all replicas on one support,
+        level 2    all replicas in one group of those on a support, if there are groups.
+
+    The top level L is 1, or 2 with groups. Given v there, g_L is known; on the lower levels g_i
+    follows by averages (`recurse`).
 
     Parameters
     ----------
     q : (L + 1,)
         Variances q₀ < … < q_L of v by level: the overlaps (scalar products) of two replicas.
     breaks : (L,)
-        x₁ … x_L: the number m of replicas on a support and, with groups, the size of a group.
+        Exponents x₁ … x_L of the averages: the number m of replicas on a support and, with groups,
+        the size of a group.
     own_variance
-        ρ − q_L, the variance of the part that each replica has of its own. It is a separate
-        argument, because the subtraction would lose all digits as m → 0.
+        ρ − q_L, the variance of the part of the field that each replica has of its own, where ρ is
+        the variance of the whole field. It is a separate argument, because as m → 0 the
+        subtraction would lose all digits.
     """
-    increasing = np.diff(q, prepend=0.0).min() > 0  # 0 < q₀ < … < q_L
-    if not (own_variance > 0 and increasing):
+    is_increasing = np.diff(q, prepend=0.0).min() > 0  # 0 < q₀ < … < q_L
+    if not (own_variance > 0 and is_increasing):
         raise OutsideDomain("0 < q₀ < q₁ < … < ρ is needed")
     grids = _field_grids(q, breaks, own_variance)
 
-    # Given v on the top level, a pattern is on its side with probability H(t), where
-    # t = v/√(ρ − q_L) and H is the upper tail of the normal distribution. The functions g_i on the
-    # lower levels follow from g_L = ln H(t) by averages.
-    width = np.sqrt(own_variance)
-    scaled_field = grids[-1].nodes / width  # t
+    # Given v on the top level, the field is N(v, ρ − q_L), and the pattern is on its side with
+    # probability P(field < 0) = Φ(−t), t = v/√(ρ − q_L), where Φ is the normal distribution
+    # function. It is written H(t) = Φ(−t), and the derivative of ln H is `mills`.
+    field_sd = np.sqrt(own_variance)
+    scaled_field = grids[-1].nodes / field_sd  # t
     top_values = log_ndtr(-scaled_field)  # g_L = ln H(t)
-    top_slopes = mills(scaled_field) / width  # dg_L/dv
+    top_slopes = mills(scaled_field) / field_sd  # dg_L/dv
     return recurse(grids, top_values=top_values, top_slopes=top_slopes, variances=q, breaks=breaks)
 
 
@@ -118,34 +123,41 @@ def _field_grids(q: Array, breaks: Array, own_variance: float) -> list[Grid]:
     """Return grids of the field v of a pattern, one for each level 0 … L, for numerical integrals.
 
     v is the part of the field that copies (replicas) of the weights share, on level i with the
-    variance q_i. A grid must reach far enough to cover v, and its steps must be short enough for
-    the functions that are integrated on its level.
+    variance q_i. H(v) is the probability that the pattern is on its side; it falls from 1 to 0
+    around v = 0. The integrands are
+
+        on level 0            a Gaussian density of v,
+        on level i = 1 … L    a Gaussian density of v, times about H(v)^x_i.
+
+    A grid must reach far enough to cover v, and its steps must be short enough for the integrand.
 
     Parameters
     ----------
     q : (L + 1,)
         The variances q₀ … q_L.
     breaks : (L,)
-        Exponents x₁ … x_L of the probability H that the pattern is on its side.
+        The exponents x₁ … x_L.
     own_variance
         ρ − q_L, the variance of the part of the field that each replica has of its own.
     """
     reach = FIELD_REACH * np.sqrt(q[-1])
-    steps_of_gaussians = gaussian_steps(q)  # resolve the Gaussians between levels, (L + 1,)
-
-    # Level 0 has only Gaussians. On level i = 1 … L the Gaussian is multiplied by H^x_i.
+    steps_of_gaussians = gaussian_steps(q)  # short enough for the Gaussians alone, (L + 1,)
     bottom_grid = uniform_grid(reach, steps_of_gaussians[0])
-    # Far on the violated side H^x decays like a Gaussian, which makes the product narrower.
-    narrowing = _narrowing_of_levels(q, breaks, own_variance)  # (L,)
-    coarse_steps = steps_of_gaussians[1:] * narrowing  # (L,)
-    # Around v = 0 H falls from 1 to 0 over this width, and the steps must be short.
+
+    # Far on the violated side H^x falls like a Gaussian. The product with the density is narrower
+    # than the density by this factor, and needs shorter steps.
+    narrowing_factors = _narrowing_of_levels(q, breaks, own_variance)  # of levels 1 … L, (L,)
+    coarse_steps = steps_of_gaussians[1:] * narrowing_factors  # (L,)
+
+    # Around v = 0 H falls from 1 to 0 over this width: the steps are even shorter there.
     edge_width = np.sqrt(own_variance)
+    fine_step = edge_width / _POINTS_PER_EDGE
     upper_grids = [
         focused_grid(
             reach,
-            fine=edge_width / _POINTS_PER_EDGE,
+            fine=fine_step,
             coarse=coarse_step,
-            focus=_EDGE_FOCUS * edge_width,
+            focus=_EDGE_FOCUS * edge_width,  # steps are fine up to this |v|
         )
         for coarse_step in coarse_steps
     ]
@@ -181,18 +193,20 @@ def support_law(
     """Compute the log-odds that a variable is chosen, and its mean weight if it is.
 
     Both are functions of the field h₀ of the variable, a Gaussian number by which the data pull its
-    weight. They are computed at the nodes of a quadrature rule, for averages over h₀.
+    weight on all choices of variables (supports) alike:
 
-    The theory has m copies (replicas) of the weight on each choice of variables (support). The
-    field becomes more specific from level to level: all replicas have h₀ in common, those on the
-    same support h₁, and those in the same group of replicas h₂, if there are groups. Given the
-    field h_i on level i = 0 … L, a weight has the mean h_i/D_i. The precisions D_i follow downwards
-    from D_L, with the break points x_i and the variances q̂_i:
+        log-odds = ln B(h₀) − K,    ln B(h₀) = m h₀²/2D₀ + constant,
+        mean weight = h₀/D₀.
+
+    K is the price of a variable, m the number of copies (replicas) of the weights on each support,
+    and D₀ the precision of a weight, given h₀. Both are computed at the nodes of a quadrature rule,
+    for averages over h₀.
+
+    D₀ and the constant come from fields that only some replicas have in common: h₁ those on one
+    support, and h₂ those in one group of replicas, if there are groups. Given h_i on level
+    i = 0 … L, a weight has the mean h_i/D_i. D_L is known, and the others follow downwards:
 
         D_{i−1} = D_i − x_i(q̂_i − q̂_{i−1}).
-
-    The fields above level 0 are averaged out by a formula (`_log_b`). The result is B(h₀) with
-    ln B = mh₀²/2D₀ + constant, and the variable is chosen with the odds e^{−K}B(h₀).
 
     Parameters
     ----------
@@ -203,7 +217,7 @@ def support_law(
     price
         K, the price of a variable.
     breaks : (L,)
-        x₁, the number m of replicas on a support, and x₂, the size of a group, if there are groups.
+        x₁ = m, and x₂, the size of a group of replicas, if there are groups.
 
     Returns
     -------
@@ -223,7 +237,7 @@ def support_law(
     rule = _rule_for_choice(bottom_precision, field_variance, n_replicas)
     bottom_field = np.sqrt(field_variance) * rule.nodes  # h₀
 
-    log_b = _log_b(bottom_field, precisions, breaks)  # ln B(h₀)
+    log_b = _log_b(bottom_field, precisions, breaks)  # m h₀²/2D₀ + constant
     mean_weight = bottom_field / bottom_precision  # h₀/D₀
     return SupportLaw(
         precisions=precisions,
@@ -266,7 +280,7 @@ def _log_b(h0: Array, precisions: Array, breaks: Array) -> Array:
 
 
 class _Overlaps(NamedTuple):
-    """The unknowns of `_equations`, decoded."""
+    """The unknowns of `_evaluate_equations`, decoded."""
 
     q: Array  # q₀ between supports, q₁ between replicas in one and, with groups, q₂ within a group
     own_variance: float  # ρ − q_L, L the top level; by itself, as for m → 0 it is lost in ρ
@@ -286,35 +300,43 @@ class _Overlaps(NamedTuple):
 def _decode_overlaps(unknowns: Array, rho: float, split: float) -> _Overlaps:
     """Decode the unknowns of Newton's method, (3,), into overlaps of weights and the price K.
 
-    The unknowns are ln(ρ − q_L), logit(q₀/q₁) and K. An overlap is the scalar product, per
-    variable, of two copies (replicas) of the weights: q₀ if they are on two choices of variables
-    (supports), and q₁ if they are on one. ρ is the density, and K the price of a variable.
+    The unknowns are ln(ρ − q_L), logit(q₀/q₁) and K. ρ is the density, K the price of a variable,
+    and q_L the largest of the overlaps. An overlap is the scalar product, per variable, of two
+    copies (replicas) of the weights:
 
-    Without groups of replicas `split` is 0, and q_L is q₁. With groups q_L is q₂, the overlap of
-    replicas in the same group, and q₁ follows from q₂ − q₁ = split·(ρ − q₂).
+        q₀    on two choices of variables (supports),
+        q₁    on one support; if the replicas there fall into groups, in different groups,
+        q₂    on one support and in the same group; only if there are groups.
+
+    Without groups `split` is 0 and q_L = q₁. With groups q_L = q₂, and `split` is the given value
+    of (q₂ − q₁)/(ρ − q₂), from which q₁ follows.
     """
     log_own_variance, logit_q0_over_q1, K = unknowns.tolist()
     check_logarithms(np.array([log_own_variance, logit_q0_over_q1]))
     own_variance = float(np.exp(log_own_variance))  # ρ − q_L
+    largest_overlap = rho - own_variance  # q_L
 
-    q1 = rho - own_variance - split * own_variance  # q₂ − (q₂ − q₁), or without groups q_L
+    difference_of_groups = split * own_variance  # q₂ − q₁, or 0 without groups
+    q1 = largest_overlap - difference_of_groups
     q0 = q1 * expit(logit_q0_over_q1)
     overlaps = [q0, q1]
-    if split:  # there are groups
-        q2 = rho - own_variance
-        overlaps.append(q2)
+    has_groups = split != 0
+    if has_groups:
+        overlaps.append(largest_overlap)  # q₂
     return _Overlaps(q=np.array(overlaps), own_variance=own_variance, K=K)
 
 
-def _equations(
+def _evaluate_equations(
     unknowns: Array, alpha: float, rho: float, breaks: Array, split: float
 ) -> FiniteMState:
     """Evaluate the equations of the theory at a point: where their residual is 0, it is a solution.
 
     The theory computes φ(m), the growth rate of Σ_c V(c)^m with the number of variables. The sum
     is over the choices of variables (supports) c, and V(c) is the volume of the weights on c that
-    separate the classes. With m copies (replicas) of the weights, φ(m) is a function of a few order
-    parameters, and is stationary in them at a solution, called a saddle.
+    separate the classes. With m copies (replicas) of the weights, φ(m) is a function of a few
+    unknowns, and is stationary in them at a solution. The evaluation goes round once: from the
+    overlaps of the weights to averages over the patterns, from these (the multipliers) to averages
+    over the variables, and from these to overlaps again, which are compared with the first ones.
 
     Parameters
     ----------
@@ -328,37 +350,43 @@ def _equations(
     split
         How different groups are, (q₂ − q₁)/(ρ − q₂); 0 without groups.
     """
+    # Overlaps q_i of two replicas, on levels i = 0 … L by what the two have in common: nothing, the
+    # support, or (with groups, L = 2) also the group.
     overlaps = _decode_overlaps(unknowns, rho, split)
 
-    # The patterns determine the multipliers of the overlaps: q̂_i = α E_i[g_i'²], where g_i is the
-    # log-probability that a pattern is satisfied.
+    # The patterns determine the Lagrange multipliers of the overlaps: q̂_i = α E_i[g_i'²], where g_i
+    # is the log-probability that a pattern is on its side, and E_i[·] the average on level i.
     patterns = volume_recursion(overlaps.q, breaks, overlaps.own_variance)
-    multipliers = alpha * patterns.mean_square_slopes  # (L + 1,)
+    multipliers = alpha * patterns.mean_square_slopes  # q̂₀ … q̂_L, (L + 1,)
 
-    # The multipliers determine the distribution of a variable. At a saddle its density and overlaps
-    # equal those of `unknowns`; the residual is the difference.
-    top_precision = _top_precision(overlaps.own_variance, rho)  # of a weight, on the top level L
+    # The multipliers determine how a variable is chosen and weighted.
+    top_precision = _top_precision(overlaps.own_variance, rho)  # of a weight, on level L
     variables = support_law(
         top_precision=top_precision, multipliers=multipliers, price=overlaps.K, breaks=breaks
     )
+    residual = _residual(overlaps, rho, multipliers, variables)
 
+    # Results: φ, the multiplier Q̂ of the norm of the weights, and whether the difference of groups
+    # that is given by `split` would grow.
     n_replicas = breaks[0]  # m
+    pattern_term = alpha * n_replicas * patterns.mean_values[0]  # αm E₀[g₀]
     phi = _phi(
         overlaps=overlaps,
         rho=rho,
         breaks=breaks,
-        pattern_term=alpha * n_replicas * patterns.mean_values[0],  # αm E₀[g₀]
+        pattern_term=pattern_term,
         multipliers=multipliers,
         variables=variables,
     )
+    norm_multiplier = top_precision - multipliers[-1]  # Q̂, because the precision is Q̂ + q̂_L
     return FiniteMState(
         q=overlaps.q,
         q_hat=multipliers,
-        Q_hat=top_precision - multipliers[-1],  # Q̂, because the precision is Q̂ + q̂_L
+        Q_hat=norm_multiplier,
         K=overlaps.K,
         phi=phi,
         growth=_growth(overlaps, rho, multipliers, variables.precisions),
-        residual=_residual(overlaps, rho, multipliers, variables),
+        residual=residual,
     )
 
 
@@ -447,39 +475,44 @@ def _phi(  # noqa: PLR0913
 
     e^{−K}B are the odds that a variable is chosen (`variables`, at nodes z of the integral), K is
     the price of a variable, ρ the density and m the first of the break points (`breaks`). The
-    bracket is the sum of the overlaps times their multipliers (`_conjugate_bracket`).
+    bracket is the sum of norm and overlaps times their multipliers (`_sum_of_multiplier_terms`).
     """
     n_replicas = breaks[0]  # m
     variable_term = variables.weights @ np.logaddexp(0.0, variables.log_odds)
     price_term = overlaps.K * rho
-    conjugate_term = 0.5 * n_replicas * _conjugate_bracket(overlaps, rho, breaks, multipliers)
-    return float(pattern_term + variable_term + price_term + conjugate_term)
+    bracket = _sum_of_multiplier_terms(overlaps, rho, breaks, multipliers)
+    multiplier_term = 0.5 * n_replicas * bracket
+    return float(pattern_term + variable_term + price_term + multiplier_term)
 
 
-def _conjugate_bracket(overlaps: _Overlaps, rho: float, breaks: Array, multipliers: Array) -> float:
-    """Compute one bracket of φ: norm and overlaps of the weights, each times its multiplier:
+def _sum_of_multiplier_terms(
+    overlaps: _Overlaps, rho: float, breaks: Array, multipliers: Array
+) -> float:
+    """Sum the norm and the overlaps of the weights, each times its multiplier, for φ(m):
 
         Q̂ρ + Σ_{i=0}^{L} (x_{i+1} − x_i) q̂_i q_i.
 
     Q̂ is the Lagrange multiplier of the norm ρ (squared length of the weights, per variable), and
     q̂_i (`multipliers`) that of the overlap q_i, the scalar product of two copies of the weights on
-    level i = 0 … L. The break points are x₀ = 0, x₁ … x_L (`breaks`), and x_{L+1} = 1.
+    level i = 0 … L. The break points are x₀ = 0, x₁ … x_L (`breaks`), and x_{L+1} = 1; x₁ is m, the
+    number of copies. Q̂ is not an argument: it is D_L − q̂_L with the precision D_L of a weight.
     """
-    q = overlaps.q
-    own_variance = overlaps.own_variance  # ρ − q_L
-    top_precision = _top_precision(own_variance, rho)  # D_L
+    # The terms of the norm and of the top level i = L are
+    #     Q̂ρ + (1 − x_L) q̂_L q_L = D_L ρ − q̂_L ρ + q̂_L q_L − x_L q̂_L q_L.
+    # For small m the second and the third term are large and nearly cancel. Their sum is
+    # −q̂_L (ρ − q_L), where ρ − q_L is known accurately, so that the terms become
+    #     D_L ρ − q̂_L (ρ − q_L + x_L q_L).
+    rho_minus_top_overlap = overlaps.own_variance  # ρ − q_L
+    top_precision = _top_precision(rho_minus_top_overlap, rho)  # D_L
     top_break = breaks[-1]  # x_L
-
-    # The terms of the norm and of the top level i = L. As m → 0 they are large and nearly cancel.
-    # With Q̂ = D_L − q̂_L the parts that cancel are collected in r = ρ − q_L, which is known
-    # accurately:
-    #     Q̂ρ + (1 − x_L) q̂_L q_L = D_L ρ − q̂_L ρ + q̂_L q_L − x_L q̂_L q_L
-    #                            = D_L ρ − q̂_L (r + x_L q_L).
-    top_terms = top_precision * rho - multipliers[-1] * (own_variance + top_break * q[-1])
+    top_overlap = overlaps.q[-1]  # q_L
+    top_multiplier = multipliers[-1]  # q̂_L
+    top_factor = rho_minus_top_overlap + top_break * top_overlap
+    top_terms = top_precision * rho - top_multiplier * top_factor
 
     # The terms of the levels i = 0 … L − 1.
     break_differences = np.diff(breaks, prepend=0.0)  # x_{i+1} − x_i, (L,)
-    products = multipliers * q  # q̂_i q_i, (L + 1,)
+    products = multipliers * overlaps.q  # q̂_i q_i, (L + 1,)
     lower_terms = break_differences @ products[:-1]
     return float(top_terms + lower_terms)
 
@@ -519,7 +552,7 @@ def solve_finite_m(
         (q₂ − q₁)/(ρ − q₂), imposed where there are groups; 0 without.
     """
     return Newton(iterations=60).solve(
-        lambda unknowns: _equations(unknowns, alpha, rho, np.array(breaks), split),
+        lambda unknowns: _evaluate_equations(unknowns, alpha, rho, np.array(breaks), split),
         start,
         f"φ(m) at m = {breaks[0]:.4g}, α = {alpha:.6g}, ρ = {rho:.6g}",
     )
